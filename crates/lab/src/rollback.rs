@@ -1,14 +1,13 @@
-//! File systems that are written to for a measurement, and are afterwards what they were, to the byte where that can be: checksums
-//! before and after tell.
+//! Rolls back file systems after a benchmark has written to them, if possible to the exact bytes, verified by checksums before and after.
 //!
-//! | what | how |
+//! | subject | method |
 //! |---|---|
-//! | a modelled disk | it is rolled back to a snapshot |
-//! | an image | a copy is written to: by reference where the file system below can, else of its data |
-//! | a device | the blocks that the log of its requests says were written are restored from a saved image ([`device`]) |
-//! | a directory | what was made in it is deleted: the same files, not the same blocks |
+//! | modelled disk | roll back to a snapshot |
+//! | image | write to a copy: a reflink if the file system below supports it, otherwise a full copy |
+//! | device | restore the blocks in the log of its write requests from a saved image ([`device`]) |
+//! | directory | delete the created files: the same files, not the same blocks |
 //!
-//! What is to be done is noted on disk before anything is written, so that it can be done whatever happens to the process.
+//! The method is recorded on disk before the first write, so that the rollback is possible even if the process is killed.
 
 mod device;
 
@@ -23,26 +22,26 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a file system is afterwards what it was before.
+/// How a file system was rolled back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RollbackMethod {
-    /// Its modelled disk was rolled back to a snapshot.
+    /// The modelled disk was rolled back to a snapshot.
     RolledBack,
-    /// A copy of its image that shares its blocks was written to.
+    /// The benchmark wrote to a reflink copy of the image.
     Reflinked,
-    /// A copy of its image was written to.
+    /// The benchmark wrote to a full copy of the image.
     Copied,
-    /// The blocks of its device that were written were restored from a saved image.
+    /// The written blocks of the device were restored from a saved image.
     Restored,
-    /// Not to the block: what was made on it is deleted, and that is all. On directories.
+    /// The created files were deleted, so blocks may differ. For directories.
     CleanedUp,
-    /// It was only read.
+    /// The file system was only read.
     Untouched,
 }
 
 impl RollbackMethod {
-    /// How a file system that lives there is kept when it is written to.
+    /// The method for a file system at this location that is written to.
     pub(crate) fn at(home: &Home) -> RollbackMethod {
         match home {
             Home::Image(_) => RollbackMethod::Copied,
@@ -53,22 +52,22 @@ impl RollbackMethod {
     }
 }
 
-/// What was done to a file system so that it is what it was.
+/// The result of a rollback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Restored {
     /// The method.
     #[serde(rename = "kept")]
     pub method: RollbackMethod,
-    /// The checksum of all of it, which is the same before and after; none where only its files are.
+    /// The checksum of the whole file system, equal before and after; `None` if only its files are the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
-    /// Bytes that were written back to a device.
+    /// Number of bytes written back to a device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored_bytes: Option<u64>,
 }
 
 impl Restored {
-    /// What that means, for people.
+    /// The result in words, for users.
     pub fn said_of(&self, name: &str) -> String {
         let how = match self.method {
             RollbackMethod::RolledBack => format!("{name} is rolled back"),
@@ -90,12 +89,12 @@ impl Restored {
     }
 }
 
-/// Where it is noted that an aged file system is written to.
+/// The path of the note that an aged file system is being written to.
 pub(crate) fn note(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!("{name}.benchmark"))
 }
 
-/// Refuses what a benchmark that was killed has left otherwise than it was.
+/// Refuses a file system that a killed benchmark left changed.
 pub(crate) fn check_clean(dir: &Path, name: &str) -> Result<(), Error> {
     if !disk::is_dirty(&note(dir, name)) {
         return Ok(());
@@ -106,7 +105,7 @@ pub(crate) fn check_clean(dir: &Path, name: &str) -> Result<(), Error> {
     )))
 }
 
-/// Makes it what it was if a benchmark that was killed has left it otherwise.
+/// Rolls back a file system that a killed benchmark left changed.
 pub(crate) fn clean_first(dir: &Path, name: &str, watch: &mut dyn Watch) -> Result<(), Error> {
     let note = note(dir, name);
     if disk::is_dirty(&note) {
@@ -118,32 +117,32 @@ pub(crate) fn clean_first(dir: &Path, name: &str, watch: &mut dyn Watch) -> Resu
     Ok(())
 }
 
-/// A file system that is kept.
+/// A file system that is rolled back after use.
 pub(crate) struct RollbackGuard {
     session: Arc<Session>,
-    /// What is mounted to be written to.
+    /// The writable file system.
     made: Made,
-    // Dropped before what it lies on.
+    // Dropped before the disk below.
     target: Option<Box<dyn Target>>,
     strategy: Strategy,
     exact: Option<Exact>,
 }
 
-/// How it is made what it was.
+/// How the file system is rolled back.
 enum Strategy {
-    /// By a snapshot of a modelled disk, which a note names, or which lies in a directory that goes.
+    /// Roll back a modelled disk to a snapshot, which is named in a note or belongs to a temporary disk.
     Snapshot { dir: PathBuf, snapshot: String, dirty: Option<Dirty>, scratch: Option<Scratch> },
-    /// By removing the copy that it is, with the directory that holds it.
+    /// Remove the copy with its directory.
     Copy { image: PathBuf, scratch: Scratch, copied: Copied },
-    /// From a saved image.
+    /// Restore from a saved image.
     Device(Box<Device>),
-    /// By whoever wrote to it.
+    /// The caller deletes the created files.
     Cleanup,
-    /// Nothing is to be done.
+    /// Nothing to do.
     Untouched,
 }
 
-/// What must be the same before and after.
+/// The checksum that must be the same before and after.
 struct Exact {
     of: Whole,
     before: Digest,
@@ -157,8 +156,8 @@ enum Whole {
 }
 
 impl RollbackGuard {
-    /// Prepares what `made` describes to be written to, and opens it. What is to be done in the end is noted beside it, under this
-    /// name in `dir`; a note that is there has been seen to before.
+    /// Prepares the file system that `made` describes for writing, and opens it. The rollback is recorded in a note named `name` in `dir`;
+    /// the caller has already handled an existing note.
     pub(crate) fn open(
         session: &Arc<Session>,
         dir: &Path,
@@ -166,7 +165,7 @@ impl RollbackGuard {
         made: &Made,
     ) -> Result<RollbackGuard, Error> {
         let note = note(dir, name);
-        let mut keeping = match &made.home {
+        let mut guard = match &made.home {
             Home::Image(image) => {
                 let exact = Exact::of(Whole::File(canonical(image)?))?;
                 RollbackGuard { exact: Some(exact), ..RollbackGuard::copy(session, image, made)? }
@@ -187,11 +186,11 @@ impl RollbackGuard {
             }
             Home::Dir(_) => RollbackGuard::by(session, made.clone(), Strategy::Cleanup),
         };
-        keeping.mount()?;
-        Ok(keeping)
+        guard.mount()?;
+        Ok(guard)
     }
 
-    /// Puts an image on a modelled disk of its own that sleeps its service times, and opens that.
+    /// Copies an image to a temporary modelled disk that sleeps its service times, and opens it.
     pub(crate) fn on_disk(
         session: &Arc<Session>,
         made: &Made,
@@ -213,14 +212,14 @@ impl RollbackGuard {
         let home = Home::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Real };
         let strategy = Strategy::Snapshot { dir, snapshot, dirty: None, scratch: Some(scratch) };
         let made = Made { home, ..made.clone() };
-        let mut keeping = RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made, strategy) };
-        keeping.mount()?;
-        Ok(keeping)
+        let mut guard = RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made, strategy) };
+        guard.mount()?;
+        Ok(guard)
     }
 
-    /// Opens what nobody asks afterwards whether it is what it was, as an unaged copy is.
+    /// Opens a file system that need not be verified afterwards, such as an unaged copy.
     pub(crate) fn spare(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
-        let mut keeping = match &made.home {
+        let mut guard = match &made.home {
             Home::Image(image) => RollbackGuard::copy(session, image, made)?,
             Home::Modelled { dir, .. } => {
                 let strategy = Strategy::snapshot(dir, new_name(dir)?, None)?;
@@ -228,27 +227,27 @@ impl RollbackGuard {
             }
             Home::Device(_) | Home::Dir(_) => RollbackGuard::by(session, made.clone(), Strategy::Cleanup),
         };
-        keeping.mount()?;
-        Ok(keeping)
+        guard.mount()?;
+        Ok(guard)
     }
 
-    /// Opens what `made` describes to be read and no more.
+    /// Opens the file system that `made` describes read-only.
     pub(crate) fn read_only(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
         let mount_opts = [&made.mount_opts[..], &["ro".to_owned()]].concat();
         let made = Made { mount_opts, ..made.clone() };
-        let mut keeping = RollbackGuard::by(session, made, Strategy::Untouched);
-        keeping.mount()?;
-        Ok(keeping)
+        let mut guard = RollbackGuard::by(session, made, Strategy::Untouched);
+        guard.mount()?;
+        Ok(guard)
     }
 
-    /// Opens what `made` describes as it is; whoever writes to it cleans up.
+    /// Opens the file system that `made` describes without a copy or snapshot; the caller deletes created files.
     pub(crate) fn as_it_is(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
-        let mut keeping = RollbackGuard::by(session, made.clone(), Strategy::Cleanup);
-        keeping.mount()?;
-        Ok(keeping)
+        let mut guard = RollbackGuard::by(session, made.clone(), Strategy::Cleanup);
+        guard.mount()?;
+        Ok(guard)
     }
 
-    /// Takes a directory; whoever writes to it cleans up.
+    /// Uses a directory; the caller deletes created files.
     pub(crate) fn of_dir(session: &Arc<Session>, target: DirTarget, writes: bool) -> RollbackGuard {
         let made = Made {
             home: Home::Dir(target.path().to_owned()),
@@ -268,7 +267,7 @@ impl RollbackGuard {
         RollbackGuard { session: session.clone(), made, target: None, strategy, exact: None }
     }
 
-    /// A copy of an image beside it.
+    /// A copy of an image in the same directory.
     fn copy(session: &Arc<Session>, image: &Path, made: &Made) -> Result<RollbackGuard, Error> {
         let image = canonical(image)?;
         let beside = image.parent().unwrap_or(Path::new("/"));
@@ -281,15 +280,15 @@ impl RollbackGuard {
 
     /// The file system.
     pub(crate) fn target(&mut self) -> &mut dyn Target {
-        self.target.as_deref_mut().expect("it is open until it is restored")
+        self.target.as_deref_mut().expect("the file system is open until it is rolled back")
     }
 
-    /// The same, shared.
+    /// The file system, as a shared reference.
     pub(crate) fn shared(&self) -> &dyn Target {
-        self.target.as_deref().expect("it is open until it is restored")
+        self.target.as_deref().expect("the file system is open until it is rolled back")
     }
 
-    /// Whether what is made on it must be deleted by whoever made it.
+    /// Whether the caller must delete the created files.
     pub(crate) fn is_cleaned_up(&self) -> bool {
         matches!(self.strategy, Strategy::Cleanup)
     }
@@ -302,7 +301,7 @@ impl RollbackGuard {
         Ok(())
     }
 
-    /// Makes it what it was, and opens it again. A directory stays as it is.
+    /// Rolls the file system back, and opens it again. A directory stays as it is.
     pub(crate) fn rewind(&mut self) -> Result<(), Error> {
         if matches!(self.strategy, Strategy::Cleanup | Strategy::Untouched) {
             return Ok(());
@@ -325,12 +324,12 @@ impl RollbackGuard {
         self.mount()
     }
 
-    /// Closes it, makes it what it was, and looks whether it is.
+    /// Closes the file system, rolls it back, and verifies it.
     pub(crate) fn restore(self) -> Result<Restored, Error> {
         let RollbackGuard { target, strategy, exact, .. } = self;
         target.map_or(Ok(()), |target| target.close())?;
         let (method, dirty, restored_bytes) = match strategy {
-            // What lay in a directory of its own goes with it.
+            // The disk is removed with its temporary directory.
             Strategy::Snapshot { scratch: Some(scratch), .. } => {
                 drop(scratch);
                 (RollbackMethod::Copied, None, None)
@@ -353,7 +352,7 @@ impl RollbackGuard {
             Strategy::Device(mut device) => {
                 device.restore()?;
                 if exact.as_ref().is_some_and(|exact| exact.check().is_err()) {
-                    // Somebody else has written to it, or past the log.
+                    // Another process wrote to the device, or writes bypassed the log.
                     device.restore_all()?;
                 }
                 let (dirty, bytes) = device.done();
@@ -368,11 +367,11 @@ impl RollbackGuard {
     }
 }
 
-/// How the directories begin in which copies lie.
+/// Prefix of the directories that hold copies.
 const SCRATCH: &str = "senesce-benchmark";
 
 impl Strategy {
-    /// A modelled disk that has this snapshot from now on.
+    /// Takes this snapshot of a modelled disk.
     fn snapshot(dir: &Path, snapshot: String, dirty: Option<Dirty>) -> Result<Strategy, Error> {
         let mut store = Store::open(dir)?;
         store.snapshot(&snapshot)?;
@@ -387,7 +386,7 @@ impl Exact {
         Ok(Exact { of, before })
     }
 
-    /// Refuses what is not what it was.
+    /// Refuses a file system that differs from its initial state.
     fn check(&self) -> Result<Digest, Error> {
         let after = self.of.digest()?;
         if after == self.before {
@@ -421,10 +420,10 @@ fn canonical(image: &Path) -> Result<PathBuf, Error> {
     std::fs::canonicalize(image).map_err(Error::io("opening", image))
 }
 
-/// A name that no snapshot of the modelled disk has.
+/// A snapshot name that is unused on the modelled disk.
 fn new_name(dir: &Path) -> Result<String, Error> {
     let taken = disk::modelled::list(dir)?;
     let mut names = (1..).map(|number| format!("before-benchmark-{number}"));
     let free = |name: &String| taken.iter().all(|snapshot| snapshot.name != *name);
-    Ok(names.find(free).expect("numbers do not end"))
+    Ok(names.find(free).expect("numbers are unlimited"))
 }

@@ -1,8 +1,8 @@
-//! A device that is made what it was as published for aged images (Kadekodi, Nagarajan and Gibson, CMU-PDL-17-106): an image of it
-//! is saved, the requests that write to it are logged, and the blocks that they name are restored from the image.
+//! Rolls back a device as published for aged images (Kadekodi, Nagarajan and Gibson, CMU-PDL-17-106): an image of the device is saved,
+//! write requests are logged, and the blocks in the log are restored from the image.
 //!
-//! The image is saved once, in the work directory beside its checksum, and serves as long as the device has that checksum when a
-//! benchmark begins. Where requests cannot be traced, or some were lost, all that differs is restored.
+//! The image is saved once, in the work directory with its checksum, and is valid as long as the device has that checksum when a benchmark
+//! begins. If requests cannot be traced, or some were lost, all different blocks are restored.
 
 use crate::Error;
 use disk::{Digest, Dirty, Session, Undo, restore_all, restore_ranges, save_image, written_ranges};
@@ -10,7 +10,7 @@ use probe::Recorder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Ring buffer of each processor for block requests, in KiB.
+/// Ring buffer per processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
 
 /// A device that is written to.
@@ -25,7 +25,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Sees to it that an image of the device is saved in `dir`, and notes that it is going to be written to.
+    /// Ensures that an image of the device is saved in `dir`, and records that it is going to be written to.
     pub(super) fn prepare(
         session: &Arc<Session>,
         path: &Path,
@@ -55,12 +55,12 @@ impl Device {
         Ok(Device { path: path.to_owned(), devno, image, saved, dirty, recorder: None, restored_bytes: 0 })
     }
 
-    /// The checksum of what is saved.
+    /// The checksum of the saved image.
     pub(super) fn saved(&self) -> Digest {
         self.saved
     }
 
-    /// Logs requests from now on, where that can be done.
+    /// Starts to log requests, if that is possible.
     pub(super) fn watch(&mut self) -> Result<(), Error> {
         if probe::blocktrace::available().is_ok() {
             self.recorder = Some(Recorder::start(self.devno, TRACE_BUFFER_KB)?);
@@ -68,9 +68,9 @@ impl Device {
         Ok(())
     }
 
-    /// Restores what was written since then. Nothing is mounted.
+    /// Restores all blocks written since then. The device must not be mounted.
     pub(super) fn restore(&mut self) -> Result<(), Error> {
-        // A log that lost requests is none.
+        // A log with lost requests is useless.
         let log = self.recorder.take().and_then(|recorder| recorder.stop().ok());
         let restored = match log {
             Some(log) => restore_ranges(&self.image, &self.path, &written_ranges(&log))?,
@@ -80,13 +80,13 @@ impl Device {
         Ok(())
     }
 
-    /// Restores all that differs, whatever the log says.
+    /// Restores all different blocks, regardless of the log.
     pub(super) fn restore_all(&mut self) -> Result<(), Error> {
         self.restored_bytes += restore_all(&self.image, &self.path)?;
         Ok(())
     }
 
-    /// The note, to be struck off, and how many bytes were restored.
+    /// The note to delete, and the number of restored bytes.
     pub(super) fn done(self) -> (Dirty, u64) {
         (self.dirty, self.restored_bytes)
     }
