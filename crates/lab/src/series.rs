@@ -1,4 +1,4 @@
-//! A file system aged round by round by a workload, and measured, beside its unaged copy, after each round that counts.
+//! A series: a workload ages a file system round by round, and it is measured with its unaged copy after the selected rounds.
 
 use crate::age::make_target;
 use crate::compare::{SUBJECTS, unaged};
@@ -16,31 +16,31 @@ use results::{Measurement, NewRun, RunId, Store, Watch};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The kind that the runs of checkpoints have in the store.
+/// The kind of the runs of checkpoints in the store.
 const CHECKPOINT: &str = "checkpoint";
 
-/// The document that holds where the files of a checkpoint lie.
+/// The document that holds the position of the files of a checkpoint on disk.
 pub(crate) const PICTURE: &str = "picture";
 
-/// What is measured, and when.
+/// What to measure, and when.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     /// The rounds, ascending, at least one.
     pub rounds: Vec<u64>,
-    /// Those after which is measured.
+    /// The measured rounds.
     pub measured: Vec<u64>,
     /// Cold scans of each side.
     pub repeat: u64,
     /// Whether the unaged copy is made and measured too.
     pub unaged: bool,
-    /// The rounds of which the places of the files are kept.
+    /// The rounds for which the position of files is recorded.
     pub pictures: Vec<u64>,
-    /// After the last round scans are repeated with a warm cache within each of these limits of memory.
+    /// Memory limits for repeated scans with a warm cache after the last round.
     pub memory_bytes: Vec<u64>,
 }
 
 impl Schedule {
-    /// All that is measured, in its order.
+    /// All checkpoints in order.
     pub fn checkpoints(&self) -> impl Iterator<Item = Checkpoint> {
         let rounds = self.measured.iter().copied().map(Checkpoint::Round);
         rounds.chain(self.memory_bytes.iter().copied().map(Checkpoint::Memory))
@@ -60,17 +60,17 @@ impl Schedule {
     }
 }
 
-/// When a checkpoint is taken.
+/// The time of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Checkpoint {
-    /// After a round, cold.
+    /// After a round, with a cold cache.
     Round(u64),
-    /// After the last round, warm within so much memory.
+    /// After the last round, with a warm cache within this many bytes of memory.
     Memory(u64),
 }
 
 impl Checkpoint {
-    /// Its place on the axis of a figure.
+    /// The position on the axis of a figure.
     pub fn number(self) -> u64 {
         match self {
             Checkpoint::Round(number) | Checkpoint::Memory(number) => number,
@@ -78,12 +78,12 @@ impl Checkpoint {
     }
 }
 
-/// What tells the checkpoints of a series from all others in a store.
+/// Identifies the checkpoints of a series in a store.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     /// Name of the runs.
     pub name: String,
-    /// All that the numbers depend on, but for the round: a JSON object.
+    /// Everything that the measurements depend on, except the round: a JSON object.
     pub parameters: serde_json::Value,
 }
 
@@ -97,12 +97,12 @@ impl Identity {
         parameters
     }
 
-    /// The run that holds a checkpoint, if it was measured to the end by this version of the program.
+    /// The run that holds a checkpoint, if this version of the program completed it.
     pub fn find(&self, store: &Store, at: Checkpoint) -> Result<Option<RunId>, results::Error> {
         store.last_done(CHECKPOINT, &self.name, &self.at(at))
     }
 
-    /// Whether all these rounds were.
+    /// Whether the store holds all these rounds.
     pub fn has_all(&self, store: &Store, rounds: &[u64]) -> Result<bool, Error> {
         for round in rounds {
             if self.find(store, Checkpoint::Round(*round))?.is_none() {
@@ -112,7 +112,7 @@ impl Identity {
         Ok(true)
     }
 
-    /// Records all that was measured of a round.
+    /// Records all measurements of a round.
     pub fn record(
         &self,
         store: &Store,
@@ -126,7 +126,7 @@ impl Identity {
         Ok(recorded?)
     }
 
-    /// Records that a checkpoint is being measured.
+    /// Records that the measurement of a checkpoint starts.
     pub fn begin(
         &self,
         store: &Store,
@@ -143,7 +143,7 @@ impl Identity {
         })
     }
 
-    /// Marks what is there as replaced, so that it is measured anew.
+    /// Marks existing checkpoints as replaced, so that they are measured again.
     pub fn forget(&self, store: &Store, schedule: &Schedule) -> Result<(), Error> {
         for at in schedule.checkpoints() {
             if let Some(run) = self.find(store, at)? {
@@ -154,7 +154,7 @@ impl Identity {
     }
 }
 
-/// A series on its way.
+/// A series in progress.
 pub(crate) struct Series<'a> {
     pub session: &'a Arc<Session>,
     pub store: &'a Store,
@@ -169,20 +169,20 @@ pub(crate) struct Series<'a> {
     pub workload: &'a Workload,
     pub seed: u64,
     pub schedule: &'a Schedule,
-    /// Disks that the scans are priced on.
+    /// The disks used to compute the cost of scans.
     pub models: &'a [Model],
     pub watch: &'a mut dyn Watch,
 }
 
 impl Series<'_> {
-    /// Runs the rounds that are not in the store yet and takes the file system away.
+    /// Runs the rounds that the store does not hold yet, and removes the file system.
     pub fn run(&mut self) -> Result<(), Error> {
         let left = self.left()?;
         let aged = self.advance(&left);
         unless_interrupted(aged.and_then(|target| target.map_or(Ok(()), |target| self.discard(target))))
     }
 
-    /// Runs all rounds, measuring those that are not in the store yet, and hands the aged file system over.
+    /// Runs all rounds, measures those that the store does not hold yet, and returns the aged file system.
     pub fn age(&mut self) -> Result<Box<dyn Target>, Error> {
         let left = self.left()?;
         let last = self.schedule.last();
@@ -190,25 +190,25 @@ impl Series<'_> {
         Ok(unless_interrupted(self.advance(&rounds))?.expect("the last round leaves its file system"))
     }
 
-    /// Ages up to the last of `rounds`; measures each that is not in the store. Gives the file system of the last.
+    /// Ages up to the last of `rounds`; measures each that the store does not hold. Returns the file system of the last.
     fn advance(&mut self, rounds: &[u64]) -> Result<Option<Box<dyn Target>>, Error> {
         let Some(&last) = rounds.last() else { return Ok(None) };
         let home = self.made.home.clone();
         let mut kept: Option<Box<dyn Target>> = None;
-        // Behind the file system, which can be taken down only when nothing that the driver runs is on it any more:
-        // what fails drops the driver first.
+        // Declared after the file system, so that an error drops the driver first: no process of the driver may use the file system when it
+        // is unmounted.
         let mut driver = self.workload.driver(self.seed, self.schedule.last(), self.work, self.session)?;
         let on_the_way = |round: &u64| *round <= last && (!driver.is_fresh() || rounds.contains(round));
         let way: Vec<u64> = self.schedule.rounds.iter().copied().filter(on_the_way).collect();
         let mut written_bytes = 0;
         for round in way {
-            // A round that fails takes its file system down as it is dropped.
+            // If a round fails, dropping the target unmounts its file system.
             let target = match kept.take() {
                 Some(target) if !driver.is_fresh() => target,
                 old => {
                     old.map_or(Ok(()), |target| self.discard(target))?;
                     written_bytes = 0;
-                    // A directory got its path when it was made.
+                    // A directory got its path when it was created.
                     self.made.home = home.clone();
                     make_target(self.session, &mut self.made, self.erase)?
                 }
@@ -229,7 +229,7 @@ impl Series<'_> {
         Ok(kept)
     }
 
-    /// The rounds that are to be measured and have not been.
+    /// The rounds that remain to be measured.
     fn left(&self) -> Result<Vec<u64>, Error> {
         let mut left = Vec::new();
         for at in self.schedule.checkpoints() {
@@ -256,7 +256,7 @@ impl Series<'_> {
         }
     }
 
-    /// Measures what a round has left, and records it.
+    /// Measures and records the state after a round.
     fn checkpoint(
         &mut self,
         aged: &mut dyn Target,
@@ -316,7 +316,7 @@ impl Series<'_> {
         copy.map_or(Ok(()), unaged::Unaged::remove)
     }
 
-    /// Layout scores of both sides, and the places of the files of the aged one if they are to be kept.
+    /// Layout scores of both sides, and the position of the files of the aged one if it is to be recorded.
     fn layout(&self, run: RunId, targets: &mut [&mut dyn Target], picture: bool) -> Result<(), Error> {
         for (target, subject) in targets.iter_mut().zip(SUBJECTS).filter(|(target, _)| target.maps_files()) {
             let layout =
@@ -334,7 +334,7 @@ impl Series<'_> {
     }
 }
 
-/// The numbers of a scan, its cost on each disk among them.
+/// The measurements of a scan, including its cost on each disk.
 fn numbers(
     models: &[Model],
     scanned: &Scanned,
@@ -351,7 +351,7 @@ fn numbers(
     numbers
 }
 
-/// What the device below has been sent to write since it was attached.
+/// Bytes sent to the device below since it was attached.
 fn device_written_bytes(target: &dyn Target) -> Result<u64, Error> {
     let Some((_, devno)) = target.device() else { return Ok(0) };
     Ok(DeviceCounters::read(devno)?.written_bytes)
