@@ -1,4 +1,4 @@
-//! What can go wrong with an experiment. The crates below say what they tried; here is what only the lab knows.
+//! Errors of experiments. Errors of lower crates are passed on.
 
 use std::path::PathBuf;
 
@@ -30,16 +30,16 @@ pub enum Error {
     Store { store: String, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("{action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
-    /// The user asked for something that cannot be done.
+    /// The request cannot be fulfilled.
     #[error("{0}")]
     Refused(String),
-    /// Another process does it already.
+    /// Another process is doing the same work.
     #[error("{0}")]
     Busy(String),
-    /// The measured file system is damaged, or the measurement is not to be trusted.
+    /// The measured file system is damaged, or the measurement is not trustworthy.
     #[error("{0}")]
     Failed(String),
-    /// A signal asked the run to end.
+    /// A signal interrupted the run.
     #[error("interrupted; {0}")]
     Interrupted(String),
 }
@@ -70,7 +70,7 @@ impl results::RunError for Error {
 }
 
 impl From<ager::Error> for Error {
-    /// A workload that was asked to end did not fail.
+    /// An interrupted workload did not fail.
     fn from(error: ager::Error) -> Error {
         match error {
             ager::Error::Interrupted => crate::workload::interrupted(),

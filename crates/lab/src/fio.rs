@@ -1,5 +1,5 @@
-//! Job files of fio (Axboe) on file systems, aged beside unaged or alone: the real program, in a directory of its own, with all that it
-//! tells in the store.
+//! Runs job files of fio (Axboe) on an aged file system and its unaged copy, or on a single one: the real program, in a separate directory,
+//! with its full output in the store.
 
 use crate::Error;
 use crate::aged_pair::{self, Access, Measured, Plan, RunPlan, Subject, Timing, Turn, named};
@@ -13,36 +13,36 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// What a run of fio is asked to be.
+/// Parameters of a run of fio.
 #[derive(Clone, Debug)]
 pub struct FioSpec {
     /// The job file.
     pub job: PathBuf,
-    /// What it runs on.
+    /// The subject.
     pub on: Subject,
-    /// Whether an aged file system is compared with an unaged copy of it.
+    /// Whether to compare an aged file system with its unaged copy.
     pub against: bool,
-    /// The model of a disk that an aged image is put on: a built-in name or a TOML file.
+    /// Disk model that an aged image is copied to: a built-in name or a TOML file.
     pub disk: Option<String>,
-    /// How many times it runs on each side.
+    /// Number of repetitions on each side.
     pub repeat: u64,
     /// The full command line, for the record.
     pub command: String,
 }
 
-/// What fio gave.
+/// The result of a run of fio.
 #[derive(Clone, Debug, Serialize)]
 pub struct FioOutcome {
-    /// What it ran on: the name of an aged file system, or a path.
+    /// The subject: the name of an aged file system, or a path.
     pub name: String,
-    /// How what it ran on is afterwards what it was before.
+    /// How the subject was rolled back.
     #[serde(flatten)]
     pub kept: Restored,
-    /// The model of the modelled disk that it ran on; none on a disk of this machine.
+    /// The model of the modelled disk below; `None` on a disk of this machine.
     pub modelled_disk: Option<String>,
     /// Version of fio.
     pub fio_version: String,
-    /// Each job in each direction that it moved bytes in.
+    /// Each job in each direction with a nonzero amount of data.
     pub jobs: Vec<FioJob>,
 }
 
@@ -53,22 +53,22 @@ pub struct FioJob {
     pub job: String,
     /// `read`, `write` or `trim`.
     pub direction: String,
-    /// Each side: `aged` and `unaged`, or `alone`.
+    /// The sides: `aged` and `unaged`, or `alone`.
     pub sides: BTreeMap<&'static str, FioSide>,
-    /// Operations a second, aged over unaged, repetition by repetition; none where there is one side.
+    /// Operations per second, aged over unaged, paired by repetition; `None` if there is only one side.
     pub iops_ratio: Option<Interval>,
 }
 
 /// A job on one side: medians of the repetitions.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FioSide {
-    /// Operations a second.
+    /// Operations per second.
     pub iops: Interval,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_s: Interval,
-    /// 99th percentile of the time to completion, in microseconds, where fio tells it.
+    /// 99th percentile of the completion latency, in microseconds, if fio reports it.
     pub p99_us: Option<Interval>,
-    /// The longest, likewise.
+    /// Maximum completion latency, likewise.
     pub max_us: Option<Interval>,
 }
 
@@ -99,7 +99,7 @@ pub fn fio(spec: &FioSpec, watch: &mut dyn Watch) -> Result<FioOutcome, Error> {
     Ok(outcome(measured))
 }
 
-/// Why a job file may reach what is not below its directory, if it may.
+/// Refuses a job file that may access files outside of its directory.
 fn stays(text: &str) -> Result<(), String> {
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
         let (key, value) =
@@ -123,7 +123,7 @@ fn stays(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs it once on one side, from a cold cache.
+/// Runs fio once on one side, from a cold cache.
 fn once(job: &Path, turn: &mut Turn) -> Result<Value, Error> {
     turn.target.chill()?;
     let dir = turn.own_dir()?;
@@ -131,7 +131,7 @@ fn once(job: &Path, turn: &mut Turn) -> Result<Value, Error> {
     command.arg("--output-format=json").arg(job).current_dir(dir.path()).stdin(Stdio::null());
     let output = disk::run_tool(&mut command, "fio")?;
     let told = String::from_utf8_lossy(&output.stdout);
-    // Notes of fio may stand before what it tells.
+    // Notes of fio may precede its JSON output.
     let told = told.find('{').and_then(|at| serde_json::from_str::<Value>(&told[at..]).ok());
     if disk::interrupted() {
         return Err(Error::Interrupted("this repetition is discarded".to_owned()));
@@ -146,7 +146,7 @@ fn once(job: &Path, turn: &mut Turn) -> Result<Value, Error> {
     Ok(told)
 }
 
-/// The jobs of a run that moved something, by name and direction.
+/// The jobs of a run with a nonzero amount of data, by name and direction.
 fn jobs(told: &Value) -> impl Iterator<Item = (&str, &'static str, &Value)> {
     let jobs = told.get("jobs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     jobs.iter().flat_map(|job| {
@@ -162,14 +162,14 @@ fn value(of: &Value, pointer: &str) -> Option<f64> {
     of.pointer(pointer)?.as_f64()
 }
 
-/// What fio reports of a job in one direction.
+/// A value that fio reports for a job in one direction.
 struct Reported {
     measure: Measure,
-    /// The end of the name of the job and direction.
+    /// The suffix of the name of the job and direction.
     quantile: &'static str,
-    /// Where the value is in the report.
+    /// Location of the value in the report.
     pointer: &'static str,
-    /// What it is divided by.
+    /// The divisor.
     over: f64,
 }
 
@@ -235,7 +235,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn job_files_that_lead_elsewhere_are_refused() {
+    fn job_files_with_access_outside_are_refused() {
         stays("[global]\nsize=1m\nfilename=a:b\n# directory=/x\n[job]\nrw=read").unwrap();
         for (text, said) in [
             ("[j]\ndirectory=/tmp", "directory"),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fio_tells_is_found() {
+    fn reported_values_are_found() {
         let told = |iops: f64| {
             serde_json::json!({
                 "fio version": "fio-3.33",
@@ -280,12 +280,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_job_file_is_survived(text in "(\\PC|\n|=){0,200}") {
+        fn any_job_file_is_parsed_without_panic(text in "(\\PC|\n|=){0,200}") {
             let _ = stays(&text);
         }
 
         #[test]
-        fn any_answer_is_survived(text in "[\\[\\]{}\":,a-z0-9. ]{0,200}") {
+        fn any_output_is_parsed_without_panic(text in "[\\[\\]{}\":,a-z0-9. ]{0,200}") {
             if let Ok(told) = serde_json::from_str::<Value>(&text) {
                 numbers(&told, "", 1);
             }

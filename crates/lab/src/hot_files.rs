@@ -1,11 +1,11 @@
-//! The benchmark of hot files (Smith & Seltzer 1997, §4) on real file systems: those that were modified last are read, and
-//! overwritten in place, aged beside unaged or alone.
+//! The benchmark of hot files (Smith & Seltzer 1997, §4) on real file systems: reads the most recently modified files and overwrites them
+//! in place, on an aged file system and its unaged copy, or on a single one.
 
 use crate::Error;
 use crate::aged_pair::{self, Access, AgedPair, Plan, RunPlan, Subject, Timing, named};
 use crate::manifest::Manifest;
 use crate::rollback::{Restored, RollbackMethod};
-use crate::throughput::{Rates, Ratios, settled};
+use crate::throughput::{Rates, Ratios, synced};
 use fs::Target;
 use probe::{Age, Heat, HotFiles, HotLayout, Transfer};
 use results::Watch;
@@ -13,95 +13,95 @@ use results::measures::{self, Measure};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The days within which a hot file of the published file system was modified.
+/// Files modified within this number of days were hot in the published file system.
 pub const PUBLISHED_DAYS: f64 = 30.0;
 
-/// The share of all files that was hot in the published file system.
+/// The share of hot files in the published file system.
 pub const PUBLISHED_SHARE: f64 = 0.095;
 
-/// What a benchmark of hot files is asked to be.
+/// Parameters of the benchmark of hot files.
 #[derive(Clone, Debug)]
 pub struct HotFilesSpec {
-    /// What it runs on.
+    /// The subject.
     pub on: Subject,
-    /// Which files are hot; without it those modified in the last [`PUBLISHED_DAYS`], or, on an aged file system, whose times are
-    /// those of its aging, the youngest [`PUBLISHED_SHARE`].
+    /// The hot files; by default those modified in the last [`PUBLISHED_DAYS`], or, on an aged file system, whose times stem from its
+    /// aging, the youngest [`PUBLISHED_SHARE`].
     pub chosen: Option<Chosen>,
-    /// Whether files are overwritten where that cannot be undone. On aged images and modelled disks they always are.
+    /// Whether to overwrite files where that cannot be undone. On aged images and modelled disks they are always overwritten.
     pub overwrite: bool,
-    /// How many times each phase is measured.
+    /// Number of measurements of each phase.
     pub runs: u64,
-    /// The model whose time is told: a built-in name or a TOML file. Without one it is that of the disk that the file system
-    /// lies on, or else [`crate::HDD_MODEL`].
+    /// The disk model for modelled time: a built-in name or a TOML file. By default the model of the disk that holds the file system,
+    /// otherwise [`crate::HDD_MODEL`].
     pub disk: Option<String>,
     /// The full command line, for the record.
     pub command: String,
 }
 
-/// Which files are hot, as users say it.
+/// How users select the hot files.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Chosen {
-    /// Those modified within so many days before a moment.
+    /// Files modified within a number of days before a point in time.
     Days {
-        /// How many.
+        /// Number of days.
         days: f64,
-        /// The moment, in seconds since 1970; without one that of the newest modification.
+        /// The point in time, in seconds since 1970; by default that of the newest modification.
         now_unix_s: Option<f64>,
     },
     /// The youngest share of all files.
     Share(f64),
 }
 
-/// What a benchmark of hot files gave.
+/// The result of the benchmark of hot files.
 #[derive(Clone, Debug, Serialize)]
 pub struct HotFilesOutcome {
-    /// What it ran on: the name of an aged file system, or a path.
+    /// The subject: the name of an aged file system, or a path.
     pub name: String,
-    /// How that came to be afterwards what it was before.
+    /// How the subject was rolled back.
     #[serde(flatten)]
     pub kept: Restored,
-    /// What was measured.
+    /// The measurements.
     #[serde(flatten)]
     pub measured: HotFilesMeasured,
 }
 
-/// What was measured of hot files.
+/// The measurements of hot files.
 #[derive(Clone, Debug, Serialize)]
 pub struct HotFilesMeasured {
-    /// The model whose time is told.
+    /// The disk model for modelled time.
     pub modelled_disk: String,
-    /// How many times each phase was measured.
+    /// Number of measurements of each phase.
     pub runs: u64,
-    /// Which files were hot.
+    /// The selection of hot files.
     pub heat: Heat,
-    /// How many they are.
+    /// Number of hot files.
     pub files: u64,
     /// The sum of their sizes.
     pub bytes: u64,
     /// Their share of all files.
     pub share_of_files: Option<f64>,
-    /// Their share of the space that files take on disk.
+    /// Their share of the space that files occupy on disk.
     pub share_of_space: Option<f64>,
-    /// What each side gave: `aged` and `unaged`, or `alone`.
+    /// The result of each side: `aged` and `unaged`, or `alone`.
     pub sides: BTreeMap<&'static str, HotFilesSide>,
-    /// Aged over unaged of reading; none where there is one side.
+    /// Aged over unaged read rate; `None` if there is only one side.
     pub read_ratio: Option<Ratios>,
-    /// Aged over unaged of overwriting.
+    /// Aged over unaged overwrite rate.
     pub overwrite_ratio: Option<Ratios>,
 }
 
-/// What one side gave.
+/// The result of one side.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct HotFilesSide {
-    /// How the hot files lay before any was overwritten; none where the file system does not tell.
+    /// The layout of the hot files before any was overwritten; `None` if the file system does not report it.
     pub layout: Option<HotLayout>,
-    /// Rates of reading them from a cold cache.
+    /// Read rates from a cold cache.
     pub read: Rates,
-    /// Rates of overwriting them, until all is on disk; none where they were not.
+    /// Overwrite rates, including the final sync; `None` if they were not overwritten.
     pub overwrite: Option<Rates>,
 }
 
-/// Runs the benchmark of `spec`.
+/// Runs the benchmark.
 pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesOutcome, Error> {
     let (heat, restored) = match &spec.on {
         Subject::Aged { work, name } => of_aged(&Manifest::load_aged(work, name)?, spec.chosen)?,
@@ -132,7 +132,7 @@ pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesO
     Ok(HotFilesOutcome { name: measured.name, kept: measured.restored, measured: measured.result })
 }
 
-/// Measures the hot files on all sides. They are found on the first; the other has the same tree.
+/// Measures the hot files on all sides. They are selected on the first side; the other side has the same tree.
 fn measure(pair: &mut AgedPair, heat: &Heat, runs: u64, overwrites: bool) -> Result<HotFilesMeasured, Error> {
     let (_, first) = pair.targets().next().expect("there is a side");
     let hot = HotFiles::of(first.root(), heat)?;
@@ -151,7 +151,7 @@ fn measure(pair: &mut AgedPair, heat: &Heat, runs: u64, overwrites: bool) -> Res
     let layouts: Vec<Option<HotLayout>> = pair.targets().map(layout).collect::<Result<_, _>>()?;
     record(pair, &hot, &layouts)?;
     let read = rates(pair, "read", runs, |target| Ok(hot.read(target.root())?))?;
-    let overwrite = |target: &dyn Target| settled(target, hot.overwrite(target.root())?);
+    let overwrite = |target: &dyn Target| synced(target, hot.overwrite(target.root())?);
     let overwrite = overwrites.then(|| rates(pair, "overwrite", runs, overwrite)).transpose()?;
     let of_side = |side: usize| HotFilesSide {
         layout: layouts[side],
@@ -175,7 +175,7 @@ fn measure(pair: &mut AgedPair, heat: &Heat, runs: u64, overwrites: bool) -> Res
     Ok(measured)
 }
 
-/// Records which files are hot, and how they lie.
+/// Records the selection of hot files, and their layout.
 fn record(pair: &AgedPair, hot: &HotFiles, layouts: &[Option<HotLayout>]) -> Result<(), results::Error> {
     let mut numbers = vec![
         measures::HOT_FILES.once("", hot.files() as f64),
@@ -207,7 +207,7 @@ fn rates(
     Ok(all.iter().map(|(_, once)| Rates::of(once)).collect())
 }
 
-/// Which files of an aged file system are hot, and whether what is written to it is undone.
+/// The hot files of an aged file system, and whether writes to it are rolled back.
 fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(Heat, bool), Error> {
     if !manifest.fill {
         return Err(Error::Refused(format!(
@@ -215,7 +215,7 @@ fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(Heat, bool), 
             manifest.name
         )));
     }
-    // Filling modifies the files of a profile after all of them were made; of other workloads times are as they came.
+    // Filling modifies the files of a profile after all of them were created; other workloads leave meaningful modification times.
     let age = if manifest.aged_by.is_some() { Age::Modified } else { Age::Born };
     let chosen = chosen.unwrap_or(Chosen::Share(PUBLISHED_SHARE));
     let undone = RollbackMethod::at(&manifest.made.home) != RollbackMethod::CleanedUp;

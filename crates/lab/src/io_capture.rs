@@ -1,4 +1,4 @@
-//! What the device below a tree had to do while something was done to the tree.
+//! Captures the I/O of the device below a tree during an operation on the tree.
 
 use crate::Error;
 use disk::Request;
@@ -7,29 +7,30 @@ use disk::modelled::ModelledDisk;
 use fs::Target;
 use probe::Recorder;
 
-/// Ring buffer of each processor for block requests, in KiB.
+/// Ring buffer per processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
 
-/// What a device had to do.
+/// The I/O of a device.
 pub struct Observation {
-    /// The requests that reached it, where they are known.
+    /// The requests that reached the device, if known.
     pub requests: Option<Vec<Request>>,
-    /// Whether a modelled disk logged them, which does not tell data from metadata.
+    /// Whether the requests come from the log of a modelled disk, which does not distinguish data from metadata.
     pub(crate) own_log: bool,
-    /// Seconds that passed by the clock of a modelled disk meanwhile; none where there is none, or an ideal one, whose clock
-    /// stands still.
+    /// Seconds elapsed on the clock of the modelled disk; `None` without a modelled disk or with an ideal one, whose clock does not
+    /// advance.
     pub disk_clock_s: Option<f64>,
 }
 
 impl Observation {
-    /// Seconds that a disk of this model and size takes for the requests, in the order of their issue, whatever angle it stands at first.
+    /// Seconds that a disk of this model and size takes for the requests, in the order of their issue, averaged over the initial angle of
+    /// the disk.
     pub fn modelled_s(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
         Some(price_expected(model, disk_bytes, self.requests.as_ref()?).total_s())
     }
 }
 
-/// Does `work`, with an eye on the device; `traced` where block requests can be traced. A modelled disk has a log of its own
-/// for where they cannot.
+/// Runs `work` and captures the I/O of the device. `traced` states whether block requests can be traced; otherwise a modelled disk uses its
+/// own log.
 pub(crate) fn capture<T>(
     target: &dyn Target,
     traced: bool,
@@ -54,7 +55,7 @@ pub(crate) fn capture<T>(
     Ok((done, Observation { requests: traced.or(log), own_log, disk_clock_s }))
 }
 
-/// The requests of a log, all of them: with some missing the work would look cheaper than it is.
+/// The requests of a complete log: with missing requests the work would look cheaper than it is.
 fn end_log(disk: &ModelledDisk) -> Result<Vec<Request>, Error> {
     match disk.end_log()? {
         (requests, 0) => Ok(requests),
@@ -67,7 +68,7 @@ fn end_log(disk: &ModelledDisk) -> Result<Vec<Request>, Error> {
     }
 }
 
-/// The size of the block device below, as sysfs has it.
+/// The size of the block device below, from sysfs.
 pub(crate) fn device_bytes(target: &dyn Target) -> Option<u64> {
     let (_, (major, minor)) = target.device()?;
     let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;

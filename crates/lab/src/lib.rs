@@ -1,7 +1,7 @@
 //! Experiments: plan, run, resume after a crash, store.
 //!
-//! [`age`] makes an aged file system, [`compare`] measures it beside its unaged copy. Everything measured lands
-//! in the [`Store`] at once.
+//! [`age`] makes an aged file system, [`compare`] measures it and its unaged copy. Every measurement is recorded in the [`Store`]
+//! immediately.
 
 mod age;
 mod age_by;

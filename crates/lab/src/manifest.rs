@@ -1,5 +1,5 @@
-//! What is known of an aged file system beside its image: how it was made and aged, and how far. It is written
-//! anew, whole, at every checkpoint, so that an aging that was killed goes on where it was.
+//! The manifest of an aged file system, next to its image: how it was made and aged, and the state of the aging. It is rewritten atomically
+//! at every checkpoint, so that a killed aging can resume.
 
 use crate::Error;
 use crate::workload::Workload;
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The layout that this program writes and reads.
+/// The format version that this program writes and reads.
 const VERSION: u32 = 1;
 
-/// Where an aged file system lives.
+/// The location of an aged file system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Home {
@@ -24,22 +24,21 @@ pub enum Home {
     Image(PathBuf),
     /// On a block device.
     Device(PathBuf),
-    /// In a directory of a file system that is mounted already.
+    /// In a directory of a mounted file system.
     Dir(PathBuf),
     /// On a modelled disk.
     Modelled {
-        /// Its store.
+        /// The directory of its store.
         dir: PathBuf,
-        /// The model that it is made after: a built-in name, or the absolute path of a TOML file.
+        /// The disk model: a built-in name, or the absolute path of a TOML file.
         model: String,
-        /// What its service times are used for.
+        /// The use of its service times.
         clock: Clock,
     },
 }
 
 impl Home {
-    /// Removes an image or a modelled disk that is of no use, if it is there. A device stays, and a directory that was
-    /// named is not ours.
+    /// Removes a useless image or modelled disk, if it exists. Devices and existing directories stay.
     pub(crate) fn remove_half_made(&self) -> Result<(), Error> {
         let (path, removed) = match self {
             Home::Image(path) => (path, std::fs::remove_file(path)),
@@ -55,34 +54,34 @@ impl Home {
     }
 }
 
-/// How an aged file system was made: what its unaged copy must be made like.
+/// How an aged file system was made; its unaged copy is made the same way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Made {
-    /// Where it lives.
+    /// The location.
     pub home: Home,
     /// Kind of file system, or `dir`.
     pub fs: String,
     /// Nominal size in bytes.
     pub size_bytes: u64,
-    /// Options of mkfs that the plan needs: room for its files.
+    /// Options of mkfs required by the plan: space for its files.
     #[serde(default)]
     pub plan_mkfs_opts: Vec<String>,
-    /// The user's further options of mkfs.
+    /// Further options of mkfs, from the user.
     pub mkfs_opts: Vec<String>,
-    /// Options of mount.
+    /// Mount options.
     pub mount_opts: Vec<String>,
     /// Read-ahead of the loop device in KiB.
     pub read_ahead_kb: u32,
-    /// The kernel that mounts it, in a virtual machine; without one, that of this machine.
+    /// The kernel that mounts it, in a virtual machine; by default that of this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<vm::Kernel>,
 }
 
-/// Read-ahead in KiB of what was found and not made here: the kernel's default.
+/// Read-ahead in KiB of existing file systems: the default of the kernel.
 const READ_AHEAD_KB: u32 = 128;
 
 impl Made {
-    /// What lies at `path`, an image, a block device or a modelled disk, as it must be opened; `None` for a directory.
+    /// The parameters for opening an existing image, block device or modelled disk at `path`; `None` for a directory.
     pub fn found(path: &Path) -> Result<Option<Made>, Error> {
         use std::os::unix::fs::FileTypeExt as _;
         let file = std::fs::metadata(path).map_err(Error::io("checking", path))?;
@@ -114,7 +113,7 @@ impl Made {
         }))
     }
 
-    /// Refuses a device whose file system this program did not make: such a one is never written to.
+    /// Refuses a device whose file system was not made by this program: it is never written to.
     pub(crate) fn may_be_written(&self) -> Result<(), Error> {
         let Home::Device(path) = &self.home else { return Ok(()) };
         if fs::find(&self.fs)?.is_ours(&BlockDevice::open(path)?)? {
@@ -127,8 +126,8 @@ impl Made {
         )))
     }
 
-    /// Refuses, before anything is planned, what could not be made, or, unless it is `fresh`, opened: a file system that is not for this
-    /// machine, a device that is not to be used, a path that cannot be recorded. `erase` is the device that may be erased.
+    /// Refuses, before planning, what cannot be made or, unless it is `fresh`, opened: a file system that this machine does not support, a
+    /// device that must not be used, a path that cannot be recorded. `erase` is the device that may be erased.
     pub(crate) fn check(&self, erase: Option<&str>, fresh: bool) -> Result<(), Error> {
         let (Home::Image(path) | Home::Device(path) | Home::Dir(path) | Home::Modelled { dir: path, .. }) =
             &self.home;
@@ -147,7 +146,7 @@ impl Made {
         Ok(fs::check(&spec)?)
     }
 
-    /// What the file-system crate needs to make or open it; `None` for a directory.
+    /// The parameters for the `fs` crate to make or open it; `None` for a directory.
     pub fn spec(&self) -> Result<Option<Spec>, Error> {
         let place = match &self.home {
             Home::Image(path) => Place::Image(path.clone()),
@@ -168,9 +167,9 @@ impl Made {
     }
 }
 
-/// Refuses a path that manifests and journals cannot hold, which are text.
+/// Refuses a path that is not UTF-8, because manifests and journals are text.
 pub(crate) fn check_recordable(path: &Path) -> Result<(), Error> {
-    // The directory above a bare name is the current one.
+    // The parent of a bare name is the current directory.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let absolute = std::path::absolute(path).map_err(Error::io("finding", path))?;
     let existing = absolute.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
@@ -182,48 +181,48 @@ pub(crate) fn check_recordable(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// How far an aging has come.
+/// The stage of an aging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// The file system is being made; nothing in it is worth keeping yet.
     Making,
-    /// Operations are being replayed.
+    /// The operations are being replayed.
     Replaying,
-    /// The survivors are being filled with data.
+    /// The live files are being filled with data.
     Filling,
-    /// All done.
+    /// The aging is complete.
     Done,
 }
 
-/// An aged file system and how it came to be.
+/// An aged file system and its history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Layout of this file.
+    /// Format version of this file.
     pub version: u32,
     /// Name of the aged file system in its work directory.
     pub name: String,
     /// How it was made.
     pub made: Made,
-    /// The command that made it, as the file system's own program was called.
+    /// The mkfs command line.
     pub mkfs: Option<String>,
-    /// Versions of the file system's program and driver.
+    /// Versions of the programs and driver of the file system.
     pub fs_version: String,
-    /// How data comes.
+    /// How files get their data.
     pub data: Data,
     /// What happens when the file system is full.
     pub on_full: OnFull,
-    /// Whether survivors are filled with data at the end.
+    /// Whether the live files are filled with data at the end.
     pub fill: bool,
-    /// The aging after a profile so far; empty if a workload aged it. `done` of the last leg counts what is applied and
-    /// on disk.
+    /// The aging by a profile so far; empty if a workload aged the file system. `done` of the last leg is the number of operations that are
+    /// applied and on disk.
     pub legs: Vec<Leg>,
-    /// The workload that aged it, if no profile did.
+    /// The workload that aged the file system, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged_by: Option<AgedBy>,
-    /// Operations of the last leg that may have been applied already, beyond `done`.
+    /// Operations of the last leg that may have been applied beyond `done`.
     pub redo_to: u64,
-    /// How far it has come.
+    /// The stage.
     pub stage: Stage,
     /// The run in the store.
     pub run: i64,
@@ -234,14 +233,14 @@ pub struct Manifest {
 pub struct AgedBy {
     /// The workload.
     pub workload: Workload,
-    /// What all that is random in it was drawn from.
+    /// The random seed.
     pub seed: u64,
     /// The last round.
     pub round: u64,
 }
 
 impl Manifest {
-    /// Where the manifest of `name` lies.
+    /// The path of the manifest of `name`.
     pub fn path(work: &Path, name: &str) -> PathBuf {
         work.join(format!("{name}.json"))
     }
@@ -251,12 +250,12 @@ impl Manifest {
         RunId(self.run)
     }
 
-    /// The conditions of the last leg, if it was aged after a profile.
+    /// The conditions of the last leg, if a profile aged the file system.
     pub fn conditions(&self) -> Option<&Conditions> {
         self.legs.last().map(|leg| &leg.conditions)
     }
 
-    /// What aged it: the name of a profile or the kind of a workload.
+    /// The name of the profile or the kind of the workload.
     pub fn source(&self) -> &str {
         match (self.conditions(), &self.aged_by) {
             (_, Some(by)) => by.workload.name(),
@@ -265,12 +264,12 @@ impl Manifest {
         }
     }
 
-    /// What all that is random was drawn from.
+    /// The random seed.
     pub fn seed(&self) -> Option<u64> {
         self.aged_by.as_ref().map(|by| by.seed).or(self.conditions().map(|conditions| conditions.seed))
     }
 
-    /// The manifest of `name`, if there is one. An aged file system that a killed benchmark has left otherwise than it was is refused.
+    /// Loads the manifest of `name`, if it exists. Refuses an aged file system that a killed benchmark left changed.
     pub fn load(work: &Path, name: &str) -> Result<Option<Manifest>, Error> {
         check_recordable(work)?;
         let path = Manifest::path(work, name);
@@ -302,7 +301,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The manifest of a file system whose aging is complete; anything else is an error.
+    /// Loads the manifest of a completely aged file system; otherwise returns an error.
     pub fn load_aged(work: &Path, name: &str) -> Result<Manifest, Error> {
         let Some(manifest) = Manifest::load(work, name)? else {
             let work = work.display();
@@ -319,7 +318,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Puts this manifest in the place of the one before, on disk before it returns.
+    /// Replaces the manifest atomically; it is on disk when this returns.
     pub fn save(&self, work: &Path) -> Result<(), Error> {
         let path = Manifest::path(work, &self.name);
         let new = work.join(format!(".{}.json.new", self.name));
@@ -330,7 +329,7 @@ impl Manifest {
         std::fs::rename(&new, &path).map_err(Error::io("replacing", &path))
     }
 
-    /// A manifest with this program's layout.
+    /// The format version of this program.
     pub(crate) fn version() -> u32 {
         VERSION
     }

@@ -1,4 +1,4 @@
-//! What is said to a person about plans, sizes and failing disks.
+//! Messages to the user about plans, sizes and failing disks.
 
 use crate::Error;
 use ager::{Conditions, Plan};
@@ -6,7 +6,7 @@ use disk::modelled::{ModelledDisk, Status};
 use fs::Target;
 use results::Watch;
 
-/// Says the bound before the start, and what cannot be kept.
+/// Reports the bound before the start, and the deviations of the plan from the profile.
 pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) {
     let profile = &conditions.profile.name;
     watch.say(&format!(
@@ -33,7 +33,7 @@ pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) 
     }
 }
 
-/// Says if requests failed on a modelled disk, as they do when its backing store is full.
+/// Reports failed requests on a modelled disk, as they occur when its backing store is full.
 pub(crate) fn failed_requests(target: &dyn Target, watch: &mut dyn Watch) -> Result<(), Error> {
     let status = target.modelled().map(ModelledDisk::status).transpose()?;
     if let Some(failures) = status.as_ref().and_then(Status::failures) {
@@ -42,7 +42,7 @@ pub(crate) fn failed_requests(target: &dyn Target, watch: &mut dyn Watch) -> Res
     Ok(())
 }
 
-/// A number of bytes as people say it.
+/// Formats a number of bytes for users.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = (n.max(1).ilog2() / 10) as usize;

@@ -1,6 +1,6 @@
-//! What an aged file system may be called: its files are named by it.
+//! Valid names of aged file systems; the names of their files contain them.
 
-/// Whether files can be named so, and the name can be printed: it is one part of a path, shown, in one line.
+/// Whether the name is a single visible path component without control characters.
 pub fn can_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(|c: char| c == '/' || c.is_control())
 }
@@ -11,7 +11,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn names_stay_where_they_are_put() {
+    fn valid_names_are_single_visible_components() {
         assert!(["a", "ext4-agrawal-42", "50 %", "ü.1"].iter().all(|name| can_name(name)));
         let bad = ["", ".", "..", ".a", "a/b", "../a", "/a", "a\0", "a\nb", "\u{1b}[2J"];
         assert!(!bad.iter().any(|name| can_name(name)));
@@ -19,7 +19,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_one_part_of_a_path(name: String) {
+        fn valid_names_are_one_path_component(name: String) {
             if can_name(&name) {
                 let path = std::path::Path::new("/work").join(&name);
                 prop_assert_eq!(path.parent(), Some(std::path::Path::new("/work")));

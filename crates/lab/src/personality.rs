@@ -1,5 +1,5 @@
-//! Personalities on file systems: the files are made, the file system is made cold, and the threads run, aged beside unaged or
-//! alone, as often as it takes to know how certain the numbers are.
+//! Runs personalities on an aged file system and its unaged copy, or on a single one: creates the files, makes the file system cold, and
+//! runs the threads. Repetitions give confidence intervals.
 
 use crate::Error;
 use crate::aged_pair::{self, Access, Measured, RunPlan, Subject, Timing, Turn, named};
@@ -15,92 +15,92 @@ use std::io::ErrorKind;
 /// The kind of these runs in the store.
 pub const PERSONALITY_KIND: &str = "personality";
 
-/// The document of a repetition begins with this; its number follows.
+/// Prefix of the document of a repetition, followed by its number.
 pub const PERSONALITY_RUN: &str = "outcome";
 
-/// What a run of a personality is asked to be.
+/// Parameters of a run of a personality.
 #[derive(Clone, Debug)]
 pub struct PersonalitySpec {
-    /// What is done.
+    /// The personality.
     pub personality: Personality,
-    /// What it runs on.
+    /// The subject.
     pub on: Subject,
-    /// Whether an aged file system is compared with an unaged copy of it.
+    /// Whether to compare an aged file system with its unaged copy.
     pub against: bool,
-    /// The model of a disk that an aged image is put on: a built-in name or a TOML file.
+    /// Disk model that an aged image is copied to: a built-in name or a TOML file.
     pub disk: Option<String>,
-    /// How many bytes that were written may wait in memory for the disk; without it as many as the kernel lets.
+    /// Limit of dirty bytes in memory; by default the limit of the kernel.
     pub dirty_bytes: Option<u64>,
-    /// How long one repetition is.
+    /// Length of one repetition.
     pub length: Length,
-    /// How many repetitions there are on each side.
+    /// Number of repetitions on each side.
     pub repeat: u64,
-    /// What files, and which of them is chosen, are drawn from.
+    /// Random seed for the files and the choice among them.
     pub seed: u64,
     /// The full command line, for the record.
     pub command: String,
 }
 
-/// What a run of a personality gave.
+/// The result of a run of a personality.
 #[derive(Clone, Debug, Serialize)]
 pub struct PersonalityOutcome {
-    /// What it ran on: the name of an aged file system, or a path.
+    /// The subject: the name of an aged file system, or a path.
     pub name: String,
     /// The personality.
     pub personality: String,
-    /// How what it ran on is afterwards what it was before.
+    /// How the subject was rolled back.
     #[serde(flatten)]
     pub kept: Restored,
-    /// The model of the modelled disk that it ran on, whose service times were slept; none on a disk of this machine.
+    /// The model of the modelled disk below, which slept its service times; `None` on a disk of this machine.
     pub modelled_disk: Option<String>,
-    /// Files that were there when a repetition began.
+    /// Number of files at the start of a repetition.
     pub files: u64,
-    /// Their bytes.
+    /// Total size of these files.
     pub bytes: u64,
-    /// Each side: `aged` and `unaged`, or `alone`.
+    /// The sides: `aged` and `unaged`, or `alone`.
     pub sides: BTreeMap<&'static str, PersonalitySide>,
-    /// Aged over unaged, repetition by repetition; none where there is one side.
+    /// Aged over unaged, paired by repetition; `None` if there is only one side.
     pub ratio: Option<PersonalityRatios>,
 }
 
-/// What one side gave: medians of the repetitions.
+/// The result of one side: medians of the repetitions.
 #[derive(Clone, Debug, Serialize)]
 pub struct PersonalitySide {
-    /// Operations a second.
+    /// Operations per second.
     pub operations_per_s: Interval,
-    /// Bytes read and written a second, in MiB.
+    /// MiB read and written per second.
     pub mib_per_s: Interval,
     /// Latency in microseconds of each kind of operation, by quantile: `median`, `p99`, `p999`, `max`.
     pub latency_us: BTreeMap<String, BTreeMap<&'static str, Interval>>,
-    /// Each repetition.
+    /// The repetitions.
     pub runs: Vec<Repetition>,
 }
 
 /// A repetition on one side.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Repetition {
-    /// What was done.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The share of the time in which a modelled disk had something to do: near 1 the rate is the disk's, near 0 this machine's.
+    /// The share of the time in which a modelled disk was busy: near 1 the disk limits the rate, near 0 this machine does.
     pub disk_share: Option<f64>,
 }
 
 /// Aged over unaged.
 #[derive(Clone, Debug, Serialize)]
 pub struct PersonalityRatios {
-    /// Of operations a second; below 1 where aging costs.
+    /// Of operations per second; below 1 if aging costs time.
     pub operations_per_s: Interval,
-    /// Of bytes a second.
+    /// Of bytes per second.
     pub mib_per_s: Interval,
-    /// Of latencies; above 1 where aging costs.
+    /// Of latencies; above 1 if aging costs time.
     pub latency: BTreeMap<String, BTreeMap<&'static str, Interval>>,
 }
 
-/// What is told of latencies.
+/// The reported quantiles of latencies.
 pub(crate) const QUANTILES: [&str; 4] = ["median", "p99", "p999", "max"];
 
-/// A latency by the name of its quantile, in microseconds.
+/// A quantile of the latency by name, in microseconds.
 fn quantile(of: &OperationOutcome, name: &str) -> f64 {
     let us = &of.latency_us;
     match name {
@@ -154,7 +154,7 @@ fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
     })
 }
 
-/// A personality with its files, and how long it runs.
+/// A personality with its files and run time.
 pub(crate) struct Working<'a> {
     pub personality: &'a Personality,
     pub plan: &'a Plan,
@@ -164,19 +164,19 @@ pub(crate) struct Working<'a> {
 }
 
 impl Working<'_> {
-    /// One repetition on one side.
+    /// Runs one repetition on one side.
     pub fn once(&self, side: &mut Turn) -> Result<Repetition, Error> {
         self.has_room(side)?;
         let dir = side.own_dir()?;
         let limited = |side: &Turn| self.dirty_bytes.map(|bytes| side.target.limit_dirty(bytes)).transpose();
-        // What cannot be limited is refused before anything is made. To be made cold it is mounted anew, and limited anew.
+        // The limit is checked before any file is created. Making the file system cold remounts it, so the limit is set again afterwards.
         limited(side)?;
         self.plan.make(dir.path(), &disk::interrupted).map_err(bench_error)?;
         side.target.settle()?;
         side.target.chill()?;
         let files = Files::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
         let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);
-        // Repetitions differ in which files are chosen, and the sides do not.
+        // The files are chosen differently in each repetition, but identically on both sides.
         let run = Run { personality, plan, files: &files, length, seed: seed.wrapping_add(side.repetition) };
         let _limit = limited(side)?;
         let busy_ns = |side: &Turn| side.target.modelled().map(|disk| disk.clock_ns()).transpose();
@@ -191,10 +191,10 @@ impl Working<'_> {
         Ok(repetition)
     }
 
-    /// Refuses a file system that the files do not fit on.
+    /// Refuses a file system without enough space for the files.
     fn has_room(&self, side: &Turn) -> Result<(), Error> {
         let (free, files) = (disk::free_bytes(dir.path())?, self.plan.needed_bytes());
-        // What describes the files takes room too.
+        // Metadata needs space too.
         let needed = files + files / 8;
         if free >= needed {
             return Ok(());
@@ -210,7 +210,7 @@ impl Working<'_> {
     }
 }
 
-/// The numbers of a repetition; with `disk`, under the names that an experiment gives them.
+/// The measurements of a repetition; with `disk`, under the names used by experiments.
 pub(crate) fn numbers(
     run: &Repetition,
     subject: &str,
@@ -260,7 +260,7 @@ impl PersonalitySide {
     fn of(runs: Vec<Repetition>) -> PersonalitySide {
         let of = |value: &dyn Fn(&Outcome) -> f64| {
             let values: Vec<f64> = runs.iter().map(|run| value(&run.outcome)).collect();
-            median_interval(&values).expect("there is a repetition")
+            median_interval(&values).expect("a side has a repetition")
         };
         PersonalitySide {
             operations_per_s: of(&|outcome| outcome.operations_per_s),
@@ -294,7 +294,7 @@ impl PersonalityRatios {
     }
 }
 
-/// A value for each kind of operation and quantile.
+/// A value per kind of operation and quantile.
 fn by_quantile(
     runs: &[Repetition],
     value: impl Fn(&str, &str) -> Option<Interval>,

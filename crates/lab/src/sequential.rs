@@ -1,69 +1,69 @@
-//! The sequential benchmark (Smith & Seltzer 1997, §4) on real file systems: files of each size are created and read, aged
-//! beside unaged or alone.
+//! The sequential benchmark (Smith & Seltzer 1997, §4) on real file systems: creates and reads files of each size, on an aged file system
+//! and its unaged copy, or on a single one.
 
 use crate::Error;
 use crate::aged_pair::{self, Access, AgedPair, Plan, RunPlan, Subject, Timing, Turn, named};
 use crate::rollback::Restored;
-use crate::throughput::{Once, Rates, Ratios, settled};
+use crate::throughput::{Once, Rates, Ratios, synced};
 use probe::{FileSet, SequentialPlan};
 use results::Watch;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a sequential benchmark is asked to be.
+/// Parameters of the sequential benchmark.
 #[derive(Clone, Debug)]
 pub struct SequentialSpec {
-    /// What it runs on.
+    /// The subject.
     pub on: Subject,
-    /// Which files are made.
+    /// The files to create.
     pub plan: SequentialPlan,
-    /// How many times each size is measured.
+    /// Number of measurements of each size.
     pub runs: u64,
-    /// The model whose time is told: a built-in name or a TOML file. Without one it is that of the disk that the file system
-    /// lies on, or else [`crate::HDD_MODEL`].
+    /// The disk model for modelled time: a built-in name or a TOML file. By default the model of the disk that holds the file system,
+    /// otherwise [`crate::HDD_MODEL`].
     pub disk: Option<String>,
     /// The full command line, for the record.
     pub command: String,
 }
 
-/// What a sequential benchmark gave.
+/// The result of the sequential benchmark.
 #[derive(Clone, Debug, Serialize)]
 pub struct SequentialOutcome {
-    /// What it ran on: the name of an aged file system, or a path.
+    /// The subject: the name of an aged file system, or a path.
     pub name: String,
-    /// How that came to be afterwards what it was before.
+    /// How the subject was rolled back.
     #[serde(flatten)]
     pub kept: Restored,
-    /// The model whose time is told.
+    /// The disk model for modelled time.
     pub modelled_disk: String,
-    /// How many times each size was measured.
+    /// Number of measurements of each size.
     pub runs: u64,
-    /// Which files were made.
+    /// The created files.
     pub plan: SequentialPlan,
-    /// What each size gave.
+    /// The result of each size.
     pub sizes: Vec<SequentialSize>,
 }
 
-/// What files of one size gave.
+/// The result of files of one size.
 #[derive(Clone, Debug, Serialize)]
 pub struct SequentialSize {
-    /// Their size.
+    /// File size.
     pub size_bytes: u64,
-    /// How many.
+    /// Number of files.
     pub files: u64,
-    /// Their directories.
+    /// Number of directories.
     pub directories: u64,
-    /// Rates of creating them, until all is on disk: by side, which is `aged` or `unaged`, or `alone`.
+    /// Create rates, including the final sync, by side: `aged` and `unaged`, or `alone`.
     pub create: BTreeMap<&'static str, Rates>,
-    /// Rates of reading them from a cold cache, likewise.
+    /// Read rates from a cold cache, likewise.
     pub read: BTreeMap<&'static str, Rates>,
-    /// Aged over unaged of creating; none where there is one side.
+    /// Aged over unaged create rate; `None` if there is only one side.
     pub create_ratio: Option<Ratios>,
-    /// Aged over unaged of reading.
+    /// Aged over unaged read rate.
     pub read_ratio: Option<Ratios>,
 }
 
-/// Runs the benchmark of `spec`.
+/// Runs the benchmark.
 pub fn sequential(spec: &SequentialSpec, watch: &mut dyn Watch) -> Result<SequentialOutcome, Error> {
     let sets = spec.plan.sizes_bytes.iter().map(|size| spec.plan.files_of(*size));
     let sets: Vec<FileSet> = sets.collect::<Result<_, _>>()?;
@@ -101,7 +101,7 @@ pub fn sequential(spec: &SequentialSpec, watch: &mut dyn Watch) -> Result<Sequen
     })
 }
 
-/// Refuses what the files do not fit on, an eighth more for what describes them.
+/// Refuses file systems without space for the files and an eighth more for metadata.
 fn has_room(pair: &AgedPair, bytes: u64) -> Result<(), Error> {
     for (subject, target) in pair.targets() {
         let (free, needed) = (disk::free_bytes(target.root())?, bytes + bytes / 8);
@@ -140,7 +140,7 @@ fn measure(pair: &mut AgedPair, set: &FileSet, runs: u64) -> Result<SequentialSi
 fn once(turn: &mut Turn, set: &FileSet) -> Result<(Once, Once), Error> {
     let dir = turn.own_dir()?;
     let named = |phase: &str| format!("{phase}_{}", set.size_bytes);
-    let create = turn.cold(&named("create"), |target| settled(target, set.create(dir.path())?))?;
+    let create = turn.cold(&named("create"), |target| synced(target, set.create(dir.path())?))?;
     let read = turn.cold(&named("read"), |_| Ok(set.read(dir.path())?))?;
     set.delete(dir.path())?;
     Ok((create, read))

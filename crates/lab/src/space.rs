@@ -1,4 +1,4 @@
-//! Whether the data would fit where the image lies: told before anything is made.
+//! Checks whether the data fits into the location of the image, before anything is created.
 
 use crate::Error;
 use crate::manifest::{Home, Made};
@@ -7,17 +7,17 @@ use ager::Plan;
 use replay::Data;
 use std::path::Path;
 
-/// Metadata that a file system writes for a file, at most: an inode, its directory entry, an extent record.
+/// Maximum metadata that a file system writes per file: an inode, its directory entry, an extent record.
 const METADATA_BYTES_A_FILE: u64 = 1024;
 
-/// What an empty file system writes: journal, tables, maps.
+/// Data of an empty file system: journal, tables, maps.
 const EMPTY_BYTES: u64 = 64 << 20;
 
-/// The share of its size that can surely be written to a file system that frees nothing: the rest is what it writes of its own,
-/// and keeps back. A NILFS2 of 256 MiB took 57 % (measured).
+/// The share of its size that can reliably be written to a file system that never frees blocks; it needs the rest for its own data and
+/// reserves. A NILFS2 of 256 MiB took 57 % (measured).
 const WRITTEN_ONCE: f64 = 0.5;
 
-/// Refuses an aging that writes more, all deletions notwithstanding, than a file system takes that frees nothing.
+/// Refuses an aging that writes more, regardless of deletions, than fits a file system that never frees blocks.
 pub(crate) fn check_written(made: &Made, plan: &Plan, overwrites: Option<f64>) -> Result<(), Error> {
     let Some(made) = made.spec()? else { return Ok(()) };
     let written = overwrites.unwrap_or(plan.bound_overwrites).min(plan.bound_overwrites);
@@ -41,7 +41,7 @@ pub(crate) fn check(
 ) -> Result<(), Error> {
     let metadata = EMPTY_BYTES.min(made.size_bytes / 8) + plan.live_files * METADATA_BYTES_A_FILE;
     let (place, need) = match &made.home {
-        // Written churn touches every block sooner or later, and a sparse image never shrinks.
+        // Written churn eventually touches every block, and a sparse image never shrinks.
         Home::Image(path) | Home::Modelled { dir: path, .. } => {
             let need = match data {
                 Data::Write => made.size_bytes,
@@ -68,8 +68,8 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The directory that the image of the unaged copy of what lives at `home` lies in, and writes to which fill it; `None` where the copy is
-/// a directory beside the aged one.
+/// The directory that holds the image of the unaged copy of the file system at `home`, and that grows with writes to it; `None` if the copy
+/// is a directory next to the aged one.
 fn image_dir<'a>(home: &'a Home, work: &'a Path) -> Option<&'a Path> {
     match home {
         Home::Image(path) | Home::Modelled { dir: path, .. } => path.parent().map(existing),
@@ -78,8 +78,8 @@ fn image_dir<'a>(home: &'a Home, work: &'a Path) -> Option<&'a Path> {
     }
 }
 
-/// Refuses an unaged copy that would not fit. `files` of `data_bytes` are copied: with their data, or, unless it was `filled`, as
-/// metadata alone.
+/// Refuses an unaged copy that would not fit. The copy consists of `files` files with `data_bytes` bytes: with their data, or only metadata
+/// unless the aged file system was `filled`.
 pub(crate) fn check_copy(
     made: &Made,
     work: &Path,
@@ -91,7 +91,7 @@ pub(crate) fn check_copy(
     let (dir, need) = match (&made.home, image_dir(&made.home, work)) {
         (_, Some(dir)) if filled => (dir, (data_bytes + metadata).min(made.size_bytes)),
         (_, Some(dir)) => (dir, metadata),
-        // Preallocated blocks are taken too.
+        // Preallocated blocks occupy space too.
         (Home::Dir(dir), None) => (existing(dir), data_bytes),
         (_, None) => return Ok(()),
     };
@@ -108,7 +108,7 @@ pub(crate) fn check_copy(
     )))
 }
 
-/// Says why a new file of that size cannot be written to an aged file system and its copy, both of which may grow by it.
+/// Explains why a new file of that size cannot be written to an aged file system and its copy, both of which may grow by that size.
 pub(crate) fn check_new_files(home: &Home, work: &Path, size: u64) -> Result<(), String> {
     let Some(dir) = image_dir(home, work) else { return Ok(()) };
     let free = disk::free_bytes(dir).map_err(|e| e.to_string())?;
@@ -123,11 +123,10 @@ pub(crate) fn check_new_files(home: &Home, work: &Path, size: u64) -> Result<(),
     ))
 }
 
-/// A disk with no more than this free is full: the last of it is not for everyone.
+/// A disk counts as full at or below this free space, because the last blocks may be reserved.
 const LAST_BYTES: u64 = 1 << 20;
 
-/// Names the full directory as the cause of an error on a copy, which itself names a path of a file system that only this process has
-/// mounted.
+/// Names the full directory as the cause of an error on a copy: the error itself names a path in a private mount of this process.
 pub(crate) fn of_copy(error: Error, home: &Home, work: &Path) -> Error {
     let Some(dir) = image_dir(home, work).filter(|_| !matches!(error, Error::Interrupted(_))) else {
         return error;
@@ -142,7 +141,7 @@ pub(crate) fn of_copy(error: Error, home: &Home, work: &Path) -> Error {
     }
 }
 
-/// The nearest directory above `path` that exists.
+/// The nearest existing ancestor directory of `path`.
 fn existing(path: &Path) -> &Path {
     path.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("."))
 }
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_does_not_fit_is_refused_with_the_directory_that_is_too_small() {
+    fn refused_copy_names_the_directory_without_space() {
         let dir = tempfile::tempdir().unwrap();
         let made = made(dir.path());
         let refused = check_copy(&made, dir.path(), 1, 1 << 55, true).unwrap_err().to_string();
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_blamed_on_a_full_directory_only_where_that_is_full() {
+    fn errors_name_a_full_directory_only_if_it_is_full() {
         let dir = tempfile::tempdir().unwrap();
         let of = |error| of_copy(error, &made(dir.path()).home, dir.path()).to_string();
         assert_eq!(of(Error::Failed("other".to_owned())), "other");

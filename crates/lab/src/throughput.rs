@@ -1,4 +1,4 @@
-//! What files are read or written at: bytes a second, in modelled time, by the clock of a modelled disk and by the wall.
+//! Read and write rates: bytes per second in modelled time, by the clock of a modelled disk, and in wall time.
 
 use crate::Error;
 use crate::io_capture::capture;
@@ -10,7 +10,7 @@ use results::{Measurement, Spread, number, spread};
 use serde::Serialize;
 use std::time::Instant;
 
-/// A phase of a benchmark that was done once. The rates are in bytes a second.
+/// The rates of a single execution of a phase, in bytes per second.
 #[derive(Clone, Copy)]
 pub(crate) struct Once {
     modelled: Option<f64>,
@@ -18,7 +18,7 @@ pub(crate) struct Once {
     wall: Option<f64>,
 }
 
-/// Does a phase once and watches the device, whose size is `disk_bytes`. The caller sees to a cold cache.
+/// Executes a phase once and captures the I/O of the device, whose size is `disk_bytes`. The caller makes the cache cold.
 pub(crate) fn once(
     target: &dyn Target,
     traced: bool,
@@ -35,16 +35,16 @@ pub(crate) fn once(
     })
 }
 
-/// What was written, with the time until all of it is in its place: `syncfs`, with which writing ends, does not reach what is served
+/// Adds the time until all written data is in its final location: the `syncfs` at the end of writing does not reach file systems served
 /// through FUSE.
-pub(crate) fn settled(target: &dyn Target, written: Transfer) -> Result<Transfer, Error> {
+pub(crate) fn synced(target: &dyn Target, written: Transfer) -> Result<Transfer, Error> {
     let begun = Instant::now();
     target.settle()?;
     Ok(Transfer { wall_s: written.wall_s + begun.elapsed().as_secs_f64(), ..written })
 }
 
 impl Once {
-    /// The numbers for the store; `what` is how their names begin.
+    /// The measurements for the store; `what` is the prefix of their names.
     pub(crate) fn numbers(&self, subject: &str, what: &str, repetition: u64) -> Vec<Measurement> {
         let Once { modelled, disk_clock, wall } = *self;
         let rates = [
@@ -59,14 +59,14 @@ impl Once {
     }
 }
 
-/// Rates of a phase over all its repetitions, in bytes a second.
+/// Rates of a phase over all its repetitions, in bytes per second.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Rates {
-    /// In modelled time: what the model takes for the requests, in the order of their issue. None where they are not known.
+    /// In modelled time: the time of the model for the requests, in the order of their issue. `None` if they are not known.
     pub modelled: Option<Spread>,
-    /// By the own clock of the modelled disk below; none where there is none.
+    /// By the clock of the modelled disk below; `None` without one.
     pub disk_clock: Option<Spread>,
-    /// By the wall, on this machine.
+    /// In wall time on this machine.
     pub wall: Option<Spread>,
 }
 
@@ -81,12 +81,12 @@ impl Rates {
     }
 }
 
-/// Aged over unaged mean rates; below 1 where aging costs.
+/// Aged over unaged mean rates; below 1 if aging costs time.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Ratios {
     /// In modelled time.
     pub modelled: Option<f64>,
-    /// By the wall; none where the sides do not lie on the same disk.
+    /// In wall time; `None` if the sides are not on the same disk.
     pub wall: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_of_means_and_of_the_same_disk() {
+    fn wall_ratio_requires_the_same_disk() {
         let (aged, unaged) = (rates(&[10.0, 30.0], 5.0), rates(&[80.0, 80.0], 10.0));
         assert_eq!(aged.disk_clock, None);
         assert_eq!(Ratios::of(&aged, &unaged, true), Ratios { modelled: Some(0.25), wall: Some(0.5) });
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_numbers_say_what_and_by_which_clock() {
+    fn measure_names_contain_phase_and_clock() {
         let once = Once { modelled: Some(1.0), disk_clock: None, wall: Some(2.0) };
         let numbers = once.numbers("aged", "read_16384", 3);
         let names: Vec<_> = numbers.iter().map(|n| (n.measure.as_str(), n.repetition, n.value)).collect();

@@ -1,5 +1,5 @@
-//! How the tree of a file system that is one lies on its disk: what `senesce betreefs stat` prints, and what is kept of each
-//! checkpoint and comparison.
+//! The layout of the tree of a file system that stores one: printed by `senesce betreefs stat`, and recorded for each checkpoint and
+//! comparison.
 
 use crate::Error;
 use fs::{LevelStat, Target, TreeStat};
@@ -7,76 +7,75 @@ use results::measures;
 use results::{RunId, Store};
 use serde::{Deserialize, Serialize};
 
-/// The document that holds it.
+/// The document that holds the layout.
 const TREE: &str = "tree";
 
-/// How a tree lies on its disk, and what writing it has cost since it was made.
+/// The layout of a tree on its disk, and the write cost since its creation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeLayout {
-    /// Bytes of the image.
+    /// Size of the image.
     pub image_bytes: u64,
-    /// Bytes of the largest node.
+    /// Size of the largest node.
     pub node_bytes: u64,
-    /// Bytes of a block.
+    /// Block size.
     pub block_bytes: u64,
-    /// Slots of the largest node.
+    /// Number of slots of the largest node's size.
     pub slots: u64,
-    /// Those of them that are free.
+    /// Number of free slots.
     pub free_slots: u64,
-    /// Those of them that small extents share.
+    /// Number of slots that small extents share.
     pub slots_of_small_extents: u64,
-    /// Free extents by length, those of whole slots first.
+    /// Free extents by length, whole slots first.
     pub free_extents: Vec<FreeExtents>,
     /// The levels, leaves first.
     pub levels: Vec<TreeLevel>,
-    /// The share of leaves that follow the leaf before them, in the order of keys, in the next place on the disk. `None` where there
-    /// is one leaf.
+    /// The share of leaves that directly follow the previous leaf in key order on the disk. `None` with a single leaf.
     pub key_order_layout_score: Option<f64>,
-    /// The same of the blocks of the leaves: the layout score of reading them all. `None` where there is one block.
+    /// The same for the blocks of the leaves: the layout score of reading all leaves. `None` with a single block.
     pub layout_score: Option<f64>,
-    /// Mean of how full leaves are, as a share of the largest node.
+    /// Mean occupancy of leaves, as a share of the largest node.
     pub leaf_occupancy: f64,
-    /// The same of inner nodes; `None` where there are none.
+    /// Mean occupancy of inner nodes; `None` if there are none.
     pub inner_node_occupancy: Option<f64>,
-    /// Bytes of keys and values that were given.
+    /// Bytes of inserted keys and values.
     pub given_bytes: u64,
     /// Bytes written to the log.
     pub log_bytes: u64,
-    /// Bytes written of maps and superblocks.
+    /// Bytes written for maps and superblocks.
     pub frame_bytes: u64,
-    /// Bytes written for each byte given. This and its parts are `None` before anything was given.
+    /// Bytes written per inserted byte. This and its parts are `None` before the first insert.
     pub write_amplification: Option<f64>,
-    /// The part of it that is the log's.
+    /// The part of the log.
     pub log_write_amplification: Option<f64>,
-    /// The part of it that is that of maps and superblocks.
+    /// The part of maps and superblocks.
     pub frame_write_amplification: Option<f64>,
 }
 
 /// The nodes of one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeLevel {
-    /// How many there are.
+    /// Number of nodes.
     pub nodes: u64,
-    /// Their bytes.
+    /// Total size.
     pub bytes: u64,
-    /// Their children; 0 for leaves.
+    /// Number of children; 0 for leaves.
     pub children: u64,
     /// Bytes of messages in their buffers; 0 for leaves.
     pub buffer_bytes: u64,
-    /// How many are how full: up to a tenth of the largest node, up to two tenths, and so on.
+    /// Histogram of occupancy: nodes filled up to a tenth of the largest node, up to two tenths, and so on.
     pub occupancy: Vec<u64>,
-    /// Bytes of this level that were written.
+    /// Bytes written at this level.
     pub written_bytes: u64,
-    /// The part of the write amplification that is this level's.
+    /// The part of this level in the write amplification.
     pub write_amplification: Option<f64>,
 }
 
 /// Free extents of one length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreeExtents {
-    /// Their length.
+    /// Length of each.
     pub bytes: u64,
-    /// How many there are.
+    /// Number of extents.
     pub count: u64,
 }
 
@@ -127,7 +126,7 @@ impl From<&TreeStat> for TreeLayout {
     }
 }
 
-/// Keeps how the tree of `target` lies, if it is one; it is unmounted meanwhile.
+/// Records the layout of the tree of `target`, if it stores one; `target` is unmounted meanwhile.
 pub(crate) fn record(store: &Store, run: RunId, subject: &str, target: &mut dyn Target) -> Result<(), Error> {
     let Some(stat) = target.tree()? else { return Ok(()) };
     let tree = TreeLayout::from(&stat);
@@ -143,7 +142,7 @@ pub(crate) fn record(store: &Store, run: RunId, subject: &str, target: &mut dyn 
     Ok(store.record_document(run, subject, TREE, &tree)?)
 }
 
-/// What was kept of one side of a checkpoint or comparison.
+/// The recorded layout of one side of a checkpoint or comparison.
 pub fn tree_layout(store: &Store, run: RunId, subject: &str) -> Result<Option<TreeLayout>, results::Error> {
     store.document(run, subject, TREE)
 }

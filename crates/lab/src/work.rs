@@ -1,4 +1,4 @@
-//! A work directory: one run at a time, and nothing left of it if the run comes to nothing.
+//! A work directory: used by one run at a time, and removed if the run creates nothing worth keeping.
 
 use crate::Error;
 use crate::manifest::check_recordable;
@@ -7,16 +7,16 @@ use results::{STORE, Store};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-/// A work directory that this run holds.
+/// A locked work directory.
 pub struct Work {
     dir: PathBuf,
     _lock: WorkLock,
-    /// Whether what this run made so far is to stay.
+    /// Whether the files that this run created stay.
     keep: Cell<bool>,
 }
 
 impl Work {
-    /// Takes the directory, making it if it is not there.
+    /// Locks the directory. Creates it if it does not exist.
     pub fn take(dir: &Path) -> Result<Work, Error> {
         check_recordable(dir)?;
         let fresh = !dir.exists();
@@ -30,7 +30,7 @@ impl Work {
         Store::open(&self.dir.join(STORE))
     }
 
-    /// From now on the directory holds something worth keeping.
+    /// Marks the contents of the directory as worth keeping.
     pub fn keep(&self) {
         self.keep.set(true);
     }
@@ -42,7 +42,7 @@ impl Drop for Work {
             for name in [STORE, "senesce.db-wal", "senesce.db-shm", ".senesce.lock"] {
                 let _ = std::fs::remove_file(self.dir.join(name));
             }
-            // Fails, as it should, if anything else is in it.
+            // Fails as intended if the directory contains anything else.
             let _ = std::fs::remove_dir(&self.dir);
         }
     }
