@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-/// A store that cannot be used.
+/// An error of a result store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database refused an operation.
@@ -24,7 +24,7 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
-    /// The store does not exist, or does not hold what was asked for.
+    /// The store does not exist, or does not contain the requested data.
     #[error("{0}")]
     Refused(String),
 }

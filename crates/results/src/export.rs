@@ -1,4 +1,4 @@
-//! All numbers of a store as one flat table, for other programs.
+//! Exports all measurements of a store as one flat table for other programs.
 
 use crate::{Error, Measurement, Run, Store};
 use parquet::basic::{Compression, ZstdLevel};
@@ -9,7 +9,7 @@ use parquet::schema::parser::parse_message_type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// How a table is written.
+/// The file format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Apache Parquet, zstd.
@@ -20,7 +20,7 @@ pub enum Format {
     Json,
 }
 
-/// The columns that hold text, then those that hold numbers.
+/// The text columns, followed by the numeric columns.
 const TEXT: [&str; 14] = [
     "kind",
     "name",
@@ -38,7 +38,7 @@ const TEXT: [&str; 14] = [
     "unit",
 ];
 
-/// Writes every measurement of every run, with what is known of the run beside it. Returns how many.
+/// Writes every measurement of every run together with the data of the run. Returns the number of measurements.
 pub fn export(store: &Store, format: Format, out: &mut (impl Write + Send)) -> Result<usize, Error> {
     let mut rows = Vec::new();
     for run in store.runs()? {
@@ -119,7 +119,7 @@ fn parquet(rows: &[Row], out: &mut (impl Write + Send)) -> parquet::errors::Resu
         SerializedFileWriter::new(out, Arc::new(parse_message_type(&schema)?), Arc::new(properties))?;
     let mut group = file.next_row_group()?;
     let number = |values: Vec<i64>, group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, _>| {
-        let mut column = group.next_column()?.expect("a column of the schema");
+        let mut column = group.next_column()?.expect("the schema has this column");
         column.typed::<Int64Type>().write_batch(&values, None, None)?;
         column.close()
     };
@@ -127,12 +127,12 @@ fn parquet(rows: &[Row], out: &mut (impl Write + Send)) -> parquet::errors::Resu
     let texts: Vec<[String; 14]> = rows.iter().map(text).collect();
     for i in 0..TEXT.len() {
         let values: Vec<ByteArray> = texts.iter().map(|t| ByteArray::from(t[i].as_str())).collect();
-        let mut column = group.next_column()?.expect("a column of the schema");
+        let mut column = group.next_column()?.expect("the schema has this column");
         column.typed::<ByteArrayType>().write_batch(&values, None, None)?;
         column.close()?;
     }
     number(rows.iter().map(|r| r.1.repetition as i64).collect(), &mut group)?;
-    let mut column = group.next_column()?.expect("a column of the schema");
+    let mut column = group.next_column()?.expect("the schema has this column");
     let values: Vec<f64> = rows.iter().map(|r| r.1.value).collect();
     column.typed::<DoubleType>().write_batch(&values, None, None)?;
     column.close()?;

@@ -1,4 +1,5 @@
-//! The heartbeat of runs: every few seconds a thread notes in the store how far they are, so that others see it, and see when it ends.
+//! The heartbeat of runs: every few seconds a thread records their progress in the store, so that other processes see it and notice when it
+//! stops.
 
 use crate::progress::since_1970_s;
 use crate::{Progress, RunId, StoreAt, Watch};
@@ -6,10 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-/// Time between two notes.
+/// Interval between two heartbeats.
 const BEAT: Duration = Duration::from_secs(2);
 
-/// The heartbeat of a store: it starts with the first run that the store begins, with a connection of its own.
+/// The heartbeat of a store. It starts with the first run of the store and uses a separate connection.
 pub(crate) struct Heartbeat {
     at: StoreAt,
     shared: Arc<Shared>,
@@ -24,7 +25,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The runs that have begun and not ended, outermost first, and when they began.
+    /// The runs in progress, outermost first, with their start times.
     open: Vec<(RunId, f64)>,
     now: Progress,
     ended: bool,
@@ -70,16 +71,16 @@ impl Drop for Heartbeat {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("whoever holds it only sets fields")
+        self.state.lock().expect("no thread panics while it holds the lock")
     }
 }
 
-/// Notes until all ends. A note that cannot be written is of no harm to what is measured; the next one may be.
+/// Records the progress until the end. A failed write does not affect the measurement; the next one may succeed.
 fn beat(at: &StoreAt, shared: &Shared) {
     let mut store = None;
     let mut state = shared.state();
     loop {
-        state = shared.ended.wait_timeout(state, BEAT).expect("whoever holds it only sets fields").0;
+        state = shared.ended.wait_timeout(state, BEAT).expect("no thread panics while it holds the lock").0;
         if state.ended {
             return;
         }
@@ -97,7 +98,7 @@ fn beat(at: &StoreAt, shared: &Shared) {
 }
 
 impl State {
-    /// What is to be noted of each run. Steps are those of the outermost.
+    /// The progress of each run in progress. Steps belong to the outermost run.
     fn notes(&self, now_s: f64) -> Vec<(RunId, Progress)> {
         let note = |(at, (run, begun_s)): (usize, &(RunId, f64))| {
             let steps = self.now.steps.filter(|_| at == 0);
@@ -107,7 +108,7 @@ impl State {
     }
 }
 
-/// A watch that is told all, while it is noted too.
+/// A watch that forwards progress and records it in the store.
 pub struct RecordedProgress<'w> {
     watch: &'w mut dyn Watch,
     shared: Arc<Shared>,
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn others_see_how_far_a_run_is() {
+    fn other_connections_see_the_progress_of_a_run() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("store");
         let store = Store::open(&path).unwrap();

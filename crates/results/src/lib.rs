@@ -1,4 +1,4 @@
-//! The results of all runs: the [`Store`] that holds them, how far a run is, statistics, export.
+//! The results of all runs: the [`Store`] that holds them, their progress, statistics, and export.
 
 mod error;
 mod export;
@@ -24,5 +24,5 @@ pub use stats::{
 pub use store::{Measurement, Merged, NewRun, Run, RunId, STORE, Store, StoreAt, number, without_secrets};
 pub use watch::{Unwatched, Watch};
 
-/// The program and its version, as results record it.
+/// The program and its version, as recorded with results.
 pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));

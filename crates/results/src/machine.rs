@@ -1,9 +1,9 @@
-//! The machine that measured.
+//! The machine of a measurement.
 
 use serde::{Deserialize, Serialize};
 use std::fs::read_to_string;
 
-/// What a reader must know of the machine to compare results. No names: host, user and paths stay out.
+/// The properties of the machine that are needed to compare results. Contains no host names, user names or paths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Model of the processor.
@@ -18,13 +18,13 @@ pub struct Machine {
     pub system: String,
     /// Architecture.
     pub architecture: String,
-    /// The virtual machine of ours that all this is, in a few words.
+    /// The virtual machine that this program started for the run, in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,
 }
 
 impl Machine {
-    /// This machine, as far as it tells.
+    /// The properties of this machine, as far as they are known.
     pub fn this() -> Machine {
         let unknown = || "unknown".to_owned();
         let field = |path: &str, key: &str, separator: char| {

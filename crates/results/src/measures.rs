@@ -1,5 +1,5 @@
-//! The table of all measures: everything that the store holds a number of, and the ratios that are drawn from them. The command, the page, the
-//! export and the claims of experiments take names, units and labels from here.
+//! The table of all measures: every measure that the store holds and the ratios derived from them. The command line, the page, the export
+//! and the claims of experiments take names, units and labels from here.
 
 mod define;
 mod table;
@@ -12,9 +12,9 @@ pub use table::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// The lower, as of costs.
+    /// Lower values, as for costs.
     Lower,
-    /// The higher, as of rates.
+    /// Higher values, as for rates.
     Higher,
     /// Neither: a size, a count, a condition.
     Neither,
@@ -23,35 +23,35 @@ pub enum Better {
 /// A measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Measure {
-    /// Its name in the store. Of a family of measures, `*` stands for the part that differs, as an operation or a size.
+    /// The name in the store. In a family of measures, `*` stands for the variable part, such as an operation or a size.
     pub name: &'static str,
-    /// Its unit.
+    /// The unit.
     pub unit: &'static str,
-    /// Its name for people.
+    /// The name shown to users.
     pub label: &'static str,
     /// Which values are better.
     pub better: Better,
-    /// Whether an experiment has one value for each disk model.
+    /// Whether an experiment has one value per disk model.
     pub by_disk: bool,
-    /// Its definition.
+    /// The definition.
     pub doc: &'static str,
 }
 
-/// A measure with the parts of its name filled in.
+/// A measure with the variable parts of its name filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     name: String,
     unit: &'static str,
 }
 
-/// Separates a measure from the disk model that its value is for.
+/// Separates a measure from the disk model of its value.
 const ON: &str = " on ";
 
-/// Separates a measure from the share of the time that the benchmark waits, in percent.
+/// Separates a measure from the waiting time of the benchmark, in percent.
 const WAITING: &str = " waiting ";
 
 impl Measure {
-    /// The only value of this measure on a side; `subject` is empty where there are no sides.
+    /// The only value of this measure on a side; `subject` is empty if there are no sides.
     pub fn once(&self, subject: &str, value: f64) -> Measurement {
         self.number(subject, 1, value)
     }
@@ -61,7 +61,7 @@ impl Measure {
         self.named().number(subject, repetition, value)
     }
 
-    /// This measure of a family: with `part` in its name.
+    /// A member of this family of measures, with `part` in its name.
     pub fn of(&self, part: &str) -> Named {
         Named { name: self.name.replacen('*', part, 1), unit: self.unit }
     }
@@ -71,7 +71,7 @@ impl Measure {
         self.named().on(model)
     }
 
-    /// This measure under its own name.
+    /// This measure with its plain name.
     pub fn named(&self) -> Named {
         Named { name: self.name.to_owned(), unit: self.unit }
     }
@@ -92,17 +92,17 @@ impl Named {
         &self.name
     }
 
-    /// The same for a disk model.
+    /// This measure for a disk model.
     pub fn on(self, model: &str) -> Named {
         Named { name: format!("{}{ON}{model}", self.name), ..self }
     }
 
-    /// The same of a benchmark that waits for this share of its time, in percent; 0 is the measure itself.
+    /// This measure for a benchmark that waits for this share of its time, in percent; 0 is the measure itself.
     pub fn waiting(self, percent: f64) -> Named {
         if percent > 0.0 { Named { name: format!("{}{WAITING}{percent}", self.name), ..self } } else { self }
     }
 
-    /// A value; repetitions count from 1, and `subject` is empty where there are no sides.
+    /// A value; repetitions count from 1, and `subject` is empty if there are no sides.
     pub fn number(&self, subject: &str, repetition: u64, value: f64) -> Measurement {
         Measurement {
             subject: subject.to_owned(),
@@ -114,12 +114,12 @@ impl Named {
     }
 }
 
-/// The measure of a name in the store, and the disk model that its value is for.
+/// Splits a name in the store into the measure and the disk model of its value.
 pub fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once(ON).map_or((name, None), |(measure, model)| (measure, Some(model)))
 }
 
-/// The measure that has this name in the store. Of those that do, as of a family in a family, the one with the longest name of its own.
+/// Finds a measure by its name in the store. If several families match, returns the one with the longest name.
 pub fn find(name: &str) -> Option<&'static Measure> {
     let (name, _) = split(name);
     let name = name.split_once(WAITING).map_or(name, |(name, _)| name);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn names_in_the_store_lead_back_to_their_measure() {
+    fn names_in_the_store_are_found() {
         for (named, measure) in [
             (MODELLED_S_PER_GIB.on("hdd-7200"), &MODELLED_S_PER_GIB),
             (OPERATIONS_PER_S.named().waiting(2.5), &OPERATIONS_PER_S),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_the_name_and_unit_of_its_measure() {
+    fn measurements_have_the_name_and_unit_of_their_measure() {
         let number = SCAN_REQUESTS.number("aged", 3, 7.0);
         let expected = ("aged", "scan_requests", "requests", 3, 7.0);
         let found = (&*number.subject, &*number.measure, &*number.unit, number.repetition, number.value);

@@ -1,22 +1,22 @@
-//! Partial results: while a run goes on, the store holds an outcome of what it has measured so far.
+//! Partial results: during a run, the store holds the outcome of the measurements so far.
 
 use crate::Watch;
 use std::time::{Duration, Instant};
 
-/// The pause between two outcomes, in multiples of the time that one takes to draw up.
+/// The pause between two outcomes, in multiples of the time to compute one.
 const PAUSE: u32 = 50;
 
-/// A watch that draws up the outcome again after a measurement, unless that would take a noticeable part of the time.
+/// A watch that computes the outcome again after a measurement, unless that would take a significant share of the time.
 pub struct PartialResults<'w, F> {
     watch: &'w mut dyn Watch,
-    draw_up: F,
+    compute: F,
     not_before: Instant,
 }
 
 impl<'w, F: FnMut()> PartialResults<'w, F> {
-    /// Draws up the outcome by `draw_up`.
-    pub fn new(watch: &'w mut dyn Watch, draw_up: F) -> PartialResults<'w, F> {
-        PartialResults { watch, draw_up, not_before: Instant::now() }
+    /// Calls `compute` to compute the outcome.
+    pub fn new(watch: &'w mut dyn Watch, compute: F) -> PartialResults<'w, F> {
+        PartialResults { watch, compute, not_before: Instant::now() }
     }
 }
 
@@ -39,7 +39,7 @@ impl<F: FnMut()> Watch for PartialResults<'_, F> {
         if begun < self.not_before {
             return;
         }
-        (self.draw_up)();
+        (self.compute)();
         self.not_before = Instant::now() + begun.elapsed().min(Duration::from_secs(60)) * PAUSE;
     }
 

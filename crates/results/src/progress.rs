@@ -1,55 +1,55 @@
-//! How far a run is, as the store has it while it runs, and whether it still lives.
+//! The progress of a run, as recorded in the store while it runs, and whether the run is alive.
 
 use crate::{Error, Run, RunId, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The document that holds it.
+/// The document that holds the progress.
 const PROGRESS: &str = "progress";
 
-/// A run that was not heard of for this long does not live, unless the machine stood still.
+/// A run without a heartbeat for this long counts as dead, unless the machine was suspended.
 const SILENT: Duration = Duration::from_secs(15);
 
-/// How far a run is. Times are seconds since 1970 by the clock of the machine that runs it.
+/// The progress of a run. Times are seconds since 1970 by the clock of the machine that runs it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// When this was noted: the run lived then.
+    /// Time of this heartbeat.
     pub at_s: f64,
-    /// When the process that runs it began or resumed it.
+    /// Time when the process started or resumed the run.
     pub begun_s: f64,
-    /// Steps done and all of them; none where it has no steps.
+    /// Completed and total number of steps; `None` if the run has no steps.
     pub steps: Option<(u64, u64)>,
-    /// What is being done.
+    /// The current phase.
     pub phase: String,
-    /// When that began.
+    /// Start time of the phase.
     pub phase_begun_s: f64,
-    /// How much of it is done, in units of its own.
+    /// Completed part of the phase, in units of the phase.
     pub done: u64,
-    /// How much there is to do, where known.
+    /// Total size of the phase, if known.
     pub total: Option<u64>,
 }
 
 impl Progress {
-    /// Units of the phase done a second; none before the first.
+    /// Rate of the phase, in units per second; `None` before the first unit.
     pub fn per_s(&self) -> Option<f64> {
         let took_s = self.at_s - self.phase_begun_s;
         (self.done > 0 && took_s > 0.0).then(|| self.done as f64 / took_s)
     }
 
-    /// How much of the phase is done, from 0 to 1, where that is known.
+    /// The completed share of the phase, from 0 to 1, if known.
     pub fn share(&self) -> Option<f64> {
         let total = self.total.filter(|&total| total > 0)?;
         Some((self.done as f64 / total as f64).min(1.0))
     }
 
-    /// Seconds that the phase will still take at the rate so far, where that can be told.
+    /// Estimated remaining seconds of the phase at the rate so far, if known.
     pub fn phase_left_s(&self) -> Option<f64> {
         let left = self.total?.saturating_sub(self.done);
         Some(left as f64 / self.per_s()?)
     }
 
-    /// Seconds that all will still take: steps take about as long as each other. Without steps that of the phase.
+    /// Estimated remaining seconds of the run, with steps of equal length; without steps, of the phase.
     pub fn left_s(&self) -> Option<f64> {
         match self.steps {
             Some((0, _)) => None,
@@ -60,30 +60,29 @@ impl Progress {
         }
     }
 
-    /// Writes it to the store as that of a run.
+    /// Records the progress of a run in the store.
     pub(crate) fn record(&self, store: &Store, run: RunId) -> Result<(), Error> {
         store.record_document(run, "", PROGRESS, self)
     }
 
-    /// What was last noted of a run; none of one that was over before anything was.
+    /// The last recorded progress of a run; `None` if the run ended before the first heartbeat.
     pub fn load(store: &Store, run: RunId) -> Result<Option<Progress>, Error> {
         store.document(run, "", PROGRESS)
     }
 }
 
-/// Whether a run that has not ended lives.
+/// The state of a run that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It was heard of within seconds.
+    /// It had a heartbeat within seconds.
     Lives,
-    /// It was not heard of, but a process still holds its work directory: it is stopped, or the machine stood still.
+    /// It had no heartbeat, but a process still locks its work directory: the process is stopped, or the machine was suspended.
     Silent,
-    /// Its process is gone.
+    /// Its process ended.
     Killed,
 }
 
-/// What is noted of the runs that have not ended, and whether they live: at `now`, where `held` says whether a process holds the
-/// work directory.
+/// The progress and state of the runs that have not ended, at the time `now`. `held` states whether a process locks the work directory.
 pub fn lives(
     store: &Store,
     runs: &[Run],
@@ -98,12 +97,12 @@ pub fn lives(
         let lives = heard_s.is_some_and(|heard_s| now_s - heard_s < SILENT.as_secs_f64());
         found.insert(run.id.0, (if lives { Life::Lives } else { Life::Killed }, progress));
     }
-    // A directory is held by one run at a time, of which the others are older ones that were killed.
+    // Only one run at a time locks a directory; the other runs are older and were killed.
     if held && found.values().all(|(life, _)| *life == Life::Killed) {
         let heard_s = |progress: &Option<Progress>| progress.as_ref().map_or(0.0, |progress| progress.at_s);
         let last_s = found.values().map(|(_, progress)| heard_s(progress)).fold(0.0, f64::max);
         for (life, progress) in found.values_mut() {
-            // What one process runs, a series and its checkpoint, it notes together.
+            // A process records all its runs, such as a series and its checkpoint, at the same time.
             if last_s > 0.0 && last_s - heard_s(progress) < SILENT.as_secs_f64() {
                 *life = Life::Silent;
             }
@@ -116,12 +115,12 @@ pub(crate) fn since_1970_s(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Seconds since 1970 of a time as the store writes it, `2026-01-31T12:00:00Z`.
+/// Parses a time in the format of the store, `2026-01-31T12:00:00Z`, to seconds since 1970.
 fn seconds(text: &str) -> Option<f64> {
     let part = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
     let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
     let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
-    // Days of the civil calendar, counted in years that begin with March (Hinnant, chrono-compatible low-level date algorithms).
+    // Days of the civil calendar, with years that start in March (Hinnant, chrono-compatible low-level date algorithms).
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let days =
@@ -135,7 +134,7 @@ mod tests {
     use crate::store::NewRun;
 
     #[test]
-    fn times_are_those_of_the_calendar() {
+    fn times_follow_the_calendar() {
         assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0.0));
         assert_eq!(seconds("2000-02-29T12:30:01Z"), Some(951_827_401.0));
         assert_eq!(seconds("2038-01-19T03:14:07Z"), Some(2_147_483_647.0));
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_follows_from_what_took_how_long() {
+    fn remaining_time_follows_from_the_rate_so_far() {
         let phase =
             Progress { at_s: 130.0, begun_s: 100.0, phase_begun_s: 120.0, done: 50, ..Progress::default() };
         assert_eq!((phase.per_s(), phase.left_s(), phase.share()), (Some(5.0), None, None));
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_not_heard_of_lives_no_more() {
+    fn runs_without_heartbeat_are_silent_or_killed() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let new = |name| NewRun { kind: "age", name, command: "", seed: None, parameters: "".into() };

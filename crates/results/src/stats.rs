@@ -11,7 +11,7 @@ pub use two_samples::{Difference, difference};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// The confidence that an interval has at least.
+/// The minimum confidence of an interval.
 const CONFIDENCE: f64 = 0.95;
 
 /// A median with its 95 % confidence interval.
@@ -19,17 +19,16 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Interval {
     /// The median.
     pub median: f64,
-    /// Lower end; `None` for fewer than 6 values, for which no order statistics enclose the median with 95 %.
+    /// Lower end; `None` for fewer than 6 values, because their order statistics cannot enclose the median with 95 % confidence.
     pub low: Option<f64>,
     /// Upper end, likewise.
     pub high: Option<f64>,
-    /// How many values.
+    /// Number of values.
     pub n: u64,
 }
 
-/// The median of the values and the interval between the order statistics that encloses the true median with
-/// at least 95 % confidence, whatever the distribution (Conover, Practical Nonparametric Statistics, §3.2).
-/// `None` without values.
+/// The median of the values and the interval between order statistics that encloses the true median with at least 95 % confidence for any
+/// distribution (Conover, Practical Nonparametric Statistics, §3.2). `None` without values.
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -50,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_are_those_of_the_tables() {
+    fn intervals_match_published_tables() {
         // Conover, table A3: n = 6 gives the extremes, n = 10 the 2nd and 9th, n = 20 the 6th and 15th.
         for (n, k) in [(6, 1), (7, 1), (8, 1), (9, 2), (10, 2), (15, 4), (20, 6), (30, 10)] {
             let values: Vec<f64> = (1..=n).rev().map(f64::from).collect();

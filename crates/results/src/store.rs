@@ -1,5 +1,5 @@
-//! The one place where results land: an SQLite file, or a database of PostgreSQL that many machines fill, written to as soon as a
-//! number is known, so that a run killed at any moment leaves all that it had measured.
+//! The result store: an SQLite file, or a PostgreSQL database that many machines fill. Every measurement is written immediately, so that a
+//! run killed at any moment leaves everything measured before.
 
 mod at;
 mod layout;
@@ -20,11 +20,11 @@ use sql::{Failure, Row, Sql, Value};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A store of results.
+/// A result store.
 pub struct Store {
-    // Ends before the connection that syncs what is written.
+    // Dropped before `db`, the connection that syncs its writes.
     heartbeat: Heartbeat,
-    /// What it is called in messages.
+    /// The name in messages.
     name: String,
     db: Box<dyn Sql>,
 }
@@ -33,15 +33,15 @@ pub struct Store {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunId(pub i64);
 
-/// What is known of a run when it starts.
+/// The data of a run at its start.
 pub struct NewRun<'a> {
     /// `age`, `compare` or `probe`.
     pub kind: &'a str,
-    /// What is aged or measured.
+    /// The aged or measured subject.
     pub name: &'a str,
     /// The full command line.
     pub command: &'a str,
-    /// Seed of all that is random.
+    /// The random seed.
     pub seed: Option<u64>,
     /// All parameters, as JSON.
     pub parameters: serde_json::Value,
@@ -67,35 +67,35 @@ pub struct Run {
     pub holder: Option<String>,
 }
 
-/// One measured number.
+/// A single measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
-    /// `aged`, `unaged`, or empty where there is only one.
+    /// `aged`, `unaged`, or empty if there is only one side.
     pub subject: String,
-    /// What was measured.
+    /// Name of the measure.
     pub measure: String,
     /// Its unit.
     pub unit: String,
-    /// Which repetition, from 1.
+    /// Number of the repetition, from 1.
     pub repetition: u64,
-    /// The number.
+    /// The value.
     pub value: f64,
 }
 
-/// The columns of a run, as [`run_of`] reads them.
+/// The columns of a run, in the order of [`run_of`].
 const RUN: &str =
     "id, kind, name, state, started, finished, tool, command, seed, parameters, machine, error, uid, holder";
 
-/// So many numbers are recorded by one statement.
+/// Number of measurements per statement.
 const AT_ONCE: usize = 500;
 
 impl Store {
-    /// Opens the store in the file at `path`, making it if there is none.
+    /// Opens the store in the file at `path`. Creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Store, Error> {
         StoreAt::File(path.to_owned()).open()
     }
 
-    /// A database that is ready.
+    /// A store with an opened and prepared database.
     fn of(at: &StoreAt, ready: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
         let name = at.to_string();
         match ready {
@@ -104,12 +104,12 @@ impl Store {
         }
     }
 
-    /// What is written from now on waits for no disk: a power cut may lose the last of it, and no more.
+    /// Disables syncing for later writes: a power failure may lose the last of them, but nothing else.
     pub(crate) fn relax(&self) -> Result<(), Error> {
         self.try_(self.db.batch(self.db.dialect().relax))
     }
 
-    /// Passes on what `watch` is told, and notes it in the store every few seconds, for the runs that this store has begun.
+    /// Forwards the progress reported to `watch`, and records it in the store every few seconds for the runs that this store has started.
     pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
         self.heartbeat.noted(watch)
     }
@@ -126,12 +126,12 @@ impl Store {
         self.try_(self.db.rows(statement, values))
     }
 
-    /// Does all of it or nothing, while no other writer does anything.
+    /// Runs `action` as an atomic transaction without concurrent writers.
     fn as_one<T>(&self, action: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         self.try_(self.db.batch(self.db.dialect().begin))?;
         let done = action();
         let ended = self.try_(self.db.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }));
-        // The error of the action is the one to tell.
+        // The error of the action takes precedence.
         done.and_then(|done| ended.map(|()| done))
     }
 
@@ -162,8 +162,8 @@ impl Store {
         Ok(run)
     }
 
-    /// Records that a run starts, unless one of its kind and name, of which `same` says that it is the same work, is running in a
-    /// process that lives: `None` then.
+    /// Records that a run starts. Returns `None` if a live process is already running one of the same kind and name for which `same`
+    /// returns true.
     pub fn begin_alone(&self, run: &NewRun, same: impl Fn(&Run) -> bool) -> Result<Option<RunId>, Error> {
         self.as_one(|| {
             let running = self.running(run.kind, run.name)?;
@@ -171,7 +171,7 @@ impl Store {
         })
     }
 
-    /// The runs of this kind and name that are running in processes that live.
+    /// The runs of this kind and name in live processes.
     pub fn running(&self, kind: &str, name: &str) -> Result<Vec<Run>, Error> {
         let statement = format!(
             "SELECT {RUN} FROM run WHERE kind = $1 AND name = $2 AND state = 'running' AND holder IS NOT NULL"
@@ -186,7 +186,7 @@ impl Store {
         Ok(live)
     }
 
-    /// Records how a run ended: `done`, `failed` or `interrupted`, and why.
+    /// Records the end of a run: `done`, `failed` or `interrupted`, and the reason.
     pub fn end(&self, run: RunId, state: &str, error: Option<&str>) -> Result<(), Error> {
         let now = self.db.dialect().now;
         self.heartbeat.ends(run);
@@ -194,14 +194,14 @@ impl Store {
         self.change(&statement, &[state.into(), error.into(), run.0.into()]).map(drop)
     }
 
-    /// Records how a run ended, by its result.
+    /// Records the end of a run according to its result.
     pub fn end_by<T>(&self, run: RunId, result: &Result<T, impl RunError>) -> Result<(), Error> {
         let Err(error) = result else { return self.end(run, "done", None) };
         let state = if error.is_interruption() { "interrupted" } else { "failed" };
         self.end(run, state, Some(&error.to_string()))
     }
 
-    /// Records that a run goes on.
+    /// Records that a run resumes.
     pub fn again(&self, run: RunId) -> Result<(), Error> {
         let holder = self.try_(self.db.holder())?;
         let statement =
@@ -211,14 +211,14 @@ impl Store {
         Ok(())
     }
 
-    /// Records a number, replacing an earlier one of the same repetition.
+    /// Records a measurement. Replaces an earlier one of the same repetition.
     pub fn record(&self, run: RunId, m: &Measurement) -> Result<(), Error> {
         self.insert(run, &[m])
     }
 
-    /// Records several numbers at once: all or none.
+    /// Records several measurements atomically.
     pub fn record_all(&self, run: RunId, all: &[Measurement]) -> Result<(), Error> {
-        // Of what is there twice the last counts, as if one were recorded after the other.
+        // Of duplicates the last one counts, as with separate calls.
         let mut last = std::collections::BTreeMap::new();
         for m in all {
             last.insert((&m.subject, &m.measure, m.repetition), m);
@@ -230,7 +230,7 @@ impl Store {
         }
     }
 
-    /// Records numbers of which none is there twice, by one statement.
+    /// Records measurements without duplicates in one statement.
     fn insert(&self, run: RunId, all: &[&Measurement]) -> Result<(), Error> {
         let now = self.db.dialect().now;
         let row = |at: usize| {
@@ -260,7 +260,7 @@ impl Store {
         self.change(&statement, &values).map(drop)
     }
 
-    /// Records what is more than a number, as JSON.
+    /// Records a document as JSON.
     pub fn record_document(
         &self,
         run: RunId,
@@ -274,7 +274,7 @@ impl Store {
         self.change(statement, &[run.0.into(), subject.into(), name.into(), body.into()]).map(drop)
     }
 
-    /// A document, if it was recorded.
+    /// Reads a document, if it was recorded.
     pub fn document<T: DeserializeOwned>(
         &self,
         run: RunId,
@@ -290,7 +290,7 @@ impl Store {
             .map_err(|e| self.wrong(&format!("document {name} of run {}: {e}", run.0)))
     }
 
-    /// The numbers of a run, in order of subject, measure and repetition.
+    /// The measurements of a run, ordered by subject, measure and repetition.
     pub fn measurements(&self, run: RunId) -> Result<Vec<Measurement>, Error> {
         let statement = "SELECT subject, measure, unit, repetition, value FROM measurement WHERE run = $1";
         let rows = self.rows(statement, &[run.0.into()])?;
@@ -304,14 +304,14 @@ impl Store {
             })
         };
         let mut all = self.try_(rows.iter().map(read).collect::<Result<Vec<Measurement>, Failure>>())?;
-        // Databases order text each in its own way.
+        // The order of text differs between databases.
         all.sort_by(|a, b| {
             (&a.subject, &a.measure, a.repetition).cmp(&(&b.subject, &b.measure, b.repetition))
         });
         Ok(all)
     }
 
-    /// The last run of this kind and name that was done by this version of the program with these parameters.
+    /// The last run of this kind and name with these parameters that this version of the program completed.
     pub fn last_done(
         &self,
         kind: &str,
@@ -325,7 +325,7 @@ impl Store {
         rows.first().map(|row| self.try_(row.int(0)).map(RunId)).transpose()
     }
 
-    /// How many numbers each run has.
+    /// The number of measurements of each run.
     pub fn counts(&self) -> Result<HashMap<i64, u64>, Error> {
         let rows = self.rows("SELECT run, count(*) FROM measurement GROUP BY run", &[])?;
         self.try_(rows.iter().map(|row| Ok((row.int(0)?, row.int(1)? as u64))).collect())
@@ -336,13 +336,13 @@ impl Store {
         self.runs_of(&format!("SELECT {RUN} FROM run ORDER BY id"), &[])
     }
 
-    /// The run that has this name in every store, if it is here.
+    /// Finds a run by the name that is the same in every store.
     pub fn by_uid(&self, uid: &str) -> Result<Option<Run>, Error> {
         let runs = self.runs_of(&format!("SELECT {RUN} FROM run WHERE uid = $1"), &[uid.into()])?;
         Ok(runs.into_iter().next())
     }
 
-    /// The name that a run has in every store.
+    /// The name of a run, which is the same in every store.
     pub fn uid(&self, run: RunId) -> Result<String, Error> {
         let rows = self.rows("SELECT uid FROM run WHERE id = $1", &[run.0.into()])?;
         let row = rows.first().ok_or_else(|| self.wrong(&format!("run {} no longer exists", run.0)))?;
@@ -359,7 +359,7 @@ impl Store {
         self.try_(rows.iter().map(run_of).collect())
     }
 
-    /// Something in the store is not as it was written.
+    /// The error for unexpected content of the store.
     fn wrong(&self, why: &str) -> Error {
         Error::Refused(format!("result store {}: {why}", self.name))
     }

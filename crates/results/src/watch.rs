@@ -1,26 +1,26 @@
-//! How long work tells how it goes.
+//! Progress reports of long operations.
 
-/// Someone who watches long work: a terminal, a log, or nobody.
+/// Receives progress reports: a terminal, a log, or [`Unwatched`].
 pub trait Watch {
-    /// A new phase begins; `total` units of work, where known.
+    /// A new phase begins; `total` is its size in units of work, if known.
     fn phase(&mut self, name: &str, total: Option<u64>);
 
-    /// So much of the phase is done.
+    /// `done` units of the phase are complete.
     fn at(&mut self, done: u64);
 
-    /// The first `done` of `of` steps are done, each of them some phases; what has no steps says nothing.
+    /// The first `done` of `of` steps are complete; each step consists of phases. Not called for work without steps.
     fn steps(&mut self, done: u64, of: u64) {
         let _ = (done, of);
     }
 
-    /// Something new has been measured, and is in the store.
+    /// A new measurement is in the store.
     fn measured(&mut self) {}
 
-    /// Something worth a line.
+    /// A message for the user.
     fn say(&mut self, line: &str);
 }
 
-/// Nobody watches.
+/// Discards all progress reports.
 pub struct Unwatched;
 
 impl Watch for Unwatched {

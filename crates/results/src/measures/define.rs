@@ -1,4 +1,4 @@
-//! How a line of the table becomes a constant and an entry of the list.
+//! Expands each line of the table to a constant and an entry of the list.
 
 /// Defines measures: `/// Definition.`, then `CONSTANT = "name", "unit", "label", Better, by_disk;`.
 macro_rules! measures {

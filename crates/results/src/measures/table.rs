@@ -1,4 +1,4 @@
-//! The table. Costs are seconds for a GiB of allocated bytes of the files that are read; a share is between 0 and 1.
+//! The table of measures. Costs are seconds per GiB of allocated bytes of the read files; a share is between 0 and 1.
 
 use super::define::measures;
 use super::{Better, Measure};
@@ -276,7 +276,7 @@ pub const COMPARED: [&Measure; 25] = [
     &NEW_FILE_FRAGMENTS,
 ];
 
-/// Those that every comparison shows, whether they were measured or not.
+/// The measures that every comparison shows, even without a value.
 pub const SHOWN: [&Measure; 10] = [
     &MODELLED_S_PER_GIB,
     &MODELLED_HDD_S_PER_GIB,
@@ -290,6 +290,6 @@ pub const SHOWN: [&Measure; 10] = [
     &NEW_FILE_FRAGMENTS,
 ];
 
-/// Those of a file system that is a tree.
+/// The measures of a file system that stores a tree.
 pub const TREE: [&Measure; 4] =
     [&KEY_ORDER_LAYOUT_SCORE, &LEAF_OCCUPANCY, &INNER_NODE_OCCUPANCY, &TREE_WRITE_AMPLIFICATION];

@@ -1,32 +1,32 @@
-//! How closely two figures of a series go together, as Conway et al. 2017 say of score and cost.
+//! The correlation of two measures of a series, as Conway et al. 2017 report it for layout score and cost.
 
 use serde::{Deserialize, Serialize};
 
-/// The quantile of the standard normal distribution that 97.5 % lie below.
+/// The 97.5 % quantile of the standard normal distribution.
 const Z_95: f64 = 1.959_963_984_540_054;
 
 /// A correlation with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Correlation {
-    /// Pearson's r: 1 or −1 where the pairs lie on a line, 0 where they go together in no linear way.
+    /// Pearson's r: 1 or −1 if the pairs are on a line, 0 without any linear relation.
     pub r: f64,
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// How many pairs.
+    /// Number of pairs.
     pub n: u64,
 }
 
-/// Pearson's correlation of pairs, with the interval of Fisher's z transformation: artanh r is nearly normal with
-/// standard deviation 1/√(n − 3) if the pairs are (Fisher, Statistical Methods for Research Workers, 1925, §35).
-/// `None` for fewer than 4 pairs, for a figure that does not change, and for numbers that are not finite.
+/// Pearson's correlation of pairs, with the interval of Fisher's z transformation: artanh r is nearly normal with standard deviation 1/√(n
+/// − 3) if the pairs are (Fisher, Statistical Methods for Research Workers, 1925, §35). `None` for fewer than 4 pairs, for a constant
+/// measure, and for numbers that are not finite.
 pub fn correlation(pairs: &[(f64, f64)]) -> Option<Correlation> {
     let n = pairs.len() as f64;
     if pairs.len() < 4 || pairs.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;
     }
-    // Asked of the numbers themselves, for rounding gives equal ones a variance.
+    // Compares the values themselves, because rounding may give equal values a nonzero variance.
     let constant =
         |same: fn(&(f64, f64), &(f64, f64)) -> bool| pairs.iter().all(|pair| same(pair, &pairs[0]));
     if constant(|a, b| a.0 == b.0) || constant(|a, b| a.1 == b.1) {
@@ -54,14 +54,14 @@ mod tests {
     }
 
     #[test]
-    fn worked_by_hand() {
+    fn correlation_matches_manual_calculation() {
         // From the means, 2.5: 2.25 − 0.25 − 0.25 + 2.25 = 4, and 2.25 + 0.25 + 0.25 + 2.25 = 5 for both: r = 4/5.
         let four = correlation(&[(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)]).unwrap();
         close(four.r, 0.8, 1e-12);
         // artanh 0.8 = ½ ln 9 = 1.0986123; 1.0986123 ± 1.9599640 = −0.8613517 and 3.0585763.
         close(four.low, -0.6969, 1e-4);
         close(four.high, 0.9956, 1e-4);
-        // The same seven times: 28 pairs, a fifth of the margin.
+        // The same pairs seven times: 28 pairs, a fifth of the margin.
         let pairs = [(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)].repeat(7);
         let many = correlation(&pairs).unwrap();
         close(many.r, 0.8, 1e-12);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_certain() {
+    fn points_on_a_line_have_a_narrow_interval() {
         let falling = [(0.9, 1.0), (0.5, 2.0), (0.1, 3.0), (-0.3, 4.0)].map(|(x, y)| (x * 1e9, y));
         let exact = correlation(&falling).unwrap();
         close(exact.r, -1.0, 1e-12);
@@ -78,11 +78,11 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_has_no_correlation() {
+    fn degenerate_pairs_have_no_correlation() {
         let line = [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)];
         assert_eq!(correlation(&[]), None);
         assert_eq!(correlation(&line), None);
-        // A tenth has no exact sum.
+        // A tenth has no exact binary representation.
         assert_eq!(correlation(&[1.0, 2.0, 3.0, 4.0, 5.0].map(|x| (x, 0.1))), None);
         assert_eq!(correlation(&[1.0, 2.0, 3.0, 4.0, 5.0].map(|y| (0.1, y))), None);
         assert_eq!(correlation(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0), (4.0, f64::NAN)]), None);
@@ -91,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_interval_encloses_r_and_the_order_of_the_figures_is_one(pairs in prop::collection::vec((-1e6..1e6, -1e6..1e6), 4..50)) {
+        fn interval_encloses_r_and_correlation_is_symmetric(pairs in prop::collection::vec((-1e6..1e6, -1e6..1e6), 4..50)) {
             let one = correlation(&pairs).unwrap();
             prop_assert!(-1.0 <= one.low && one.low <= one.r && one.r <= one.high && one.high <= 1.0, "{one:?}");
             let other = correlation(&pairs.iter().map(|(x, y)| (*y, *x)).collect::<Vec<_>>()).unwrap();

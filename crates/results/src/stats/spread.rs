@@ -1,19 +1,19 @@
-//! The mean and the standard deviation, for benchmarks that were published with them.
+//! Mean and standard deviation, for benchmarks published with them.
 
 use serde::{Deserialize, Serialize};
 
-/// A mean with the standard deviation of what it is of.
+/// A mean with its standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The mean.
     pub mean: f64,
-    /// The standard deviation of the sample (over n − 1); none of one value.
+    /// The standard deviation of the sample (over n − 1); `None` for a single value.
     pub deviation: Option<f64>,
-    /// How many values.
+    /// Number of values.
     pub n: u64,
 }
 
-/// Mean and standard deviation; none without values.
+/// Mean and standard deviation; `None` without values.
 pub fn spread(values: &[f64]) -> Option<Spread> {
     let n = values.len();
     if n == 0 {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_deviation_is_that_of_a_sample() {
+    fn deviation_is_that_of_a_sample() {
         let eight = spread(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((eight.mean, eight.n), (5.0, 8));
         assert!((eight.deviation.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);

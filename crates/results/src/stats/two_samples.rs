@@ -1,45 +1,45 @@
-//! Whether two samples differ, and by how much: the rank-sum test of Wilcoxon (1945), and of Mann and Whitney (1947), which
-//! supposes no distribution, and the ratio that belongs to it.
+//! The difference of two samples: the rank-sum test of Wilcoxon (1945), and of Mann and Whitney (1947), which assumes no distribution, and
+//! the matching ratio.
 
 use super::CONFIDENCE;
 use serde::Serialize;
 
-/// With more values in both samples than this the rank sum is taken to be normal.
+/// Above this total number of values the rank sum is approximated by a normal distribution.
 const EXACT: usize = 60;
 
-/// The quantile of the standard normal distribution that 97.5 % lie below.
+/// The 97.5 % quantile of the standard normal distribution.
 const Z_95: f64 = 1.959_963_984_540_054;
 
-/// How two samples differ.
+/// The difference of two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// How many times larger the values of the second sample are: the geometric median of all ratios between the samples, after
-    /// Hodges and Lehmann (1963). None where a value is not above 0.
+    /// The ratio of the second to the first sample: the geometric median of all ratios between the samples, after Hodges and Lehmann
+    /// (1963). `None` if a value is not positive.
     pub ratio: Option<f64>,
-    /// Lower end of its 95 % interval (Conover, Practical Nonparametric Statistics, §5.4); none where the values are too few.
+    /// Lower end of its 95 % interval (Conover, Practical Nonparametric Statistics, §5.4); `None` for too few values.
     pub low: Option<f64>,
     /// Upper end, likewise.
     pub high: Option<f64>,
-    /// The chance of a difference at least as large if both were drawn from one distribution, two-sided; exact for up to 60
-    /// values, also with ties.
+    /// The probability of a difference at least as large if both samples come from one distribution, two-sided; exact for up to 60 values,
+    /// also with ties.
     pub p: f64,
-    /// The least that so many values could give: above 0.05 they are too few to tell.
+    /// The minimum p of samples of these sizes: above 0.05 they are too small to detect a difference.
     pub least_p: f64,
 }
 
 impl Difference {
-    /// Whether there are enough values to tell a difference with 95 % confidence.
+    /// Whether the samples are large enough to detect a difference with 95 % confidence.
     pub fn can_tell(&self) -> bool {
         self.least_p <= 1.0 - CONFIDENCE
     }
 
-    /// Whether they tell one.
+    /// Whether the difference is significant.
     pub fn is_significant(&self) -> bool {
         self.p <= 1.0 - CONFIDENCE
     }
 }
 
-/// Compares two samples of independent values; none if one is empty or a value is not finite.
+/// Compares two samples of independent values; `None` if a sample is empty or a value is not finite.
 pub fn difference(first: &[f64], second: &[f64]) -> Option<Difference> {
     let finite = |values: &[f64]| !values.is_empty() && values.iter().all(|value| value.is_finite());
     if !finite(first) || !finite(second) {
@@ -67,7 +67,7 @@ pub fn difference(first: &[f64], second: &[f64]) -> Option<Difference> {
     })
 }
 
-/// Twice the ranks of all values among each other, those of the first sample first; equal values have their mean rank.
+/// Twice the rank of every value among all values, the first sample first; equal values have their mean rank.
 fn doubled_ranks(first: &[f64], second: &[f64]) -> Vec<usize> {
     let all: Vec<f64> = first.iter().chain(second).copied().collect();
     let rank = |value: &f64| {
@@ -78,10 +78,10 @@ fn doubled_ranks(first: &[f64], second: &[f64]) -> Vec<usize> {
     all.iter().map(rank).collect()
 }
 
-/// The chance that `k` of these ranks, drawn without putting back, have a sum as far from its mean as this.
+/// The probability that the sum of `k` of these ranks, drawn without replacement, is at least as far from its mean as `sum`.
 fn two_sided(ranks: &[usize], k: usize, sum: usize) -> f64 {
     let n = ranks.len();
-    // The mean of a sum of k is k/n of the sum of all; held in whole numbers.
+    // The mean of a sum of k is k/n of the sum of all; scaled by n to stay in integers.
     let total: usize = ranks.iter().sum();
     let far = |sum: usize| (sum * n).abs_diff(total * k);
     if n > EXACT {
@@ -89,7 +89,7 @@ fn two_sided(ranks: &[usize], k: usize, sum: usize) -> f64 {
         let mean = total as f64 / n;
         let variance = ranks.iter().map(|rank| (*rank as f64 - mean).powi(2)).sum::<f64>() / n;
         let deviation = (k * (n - k) / (n - 1.0) * variance).sqrt();
-        // Half a rank for continuity; ranks are doubled.
+        // Continuity correction of half a rank; ranks are doubled.
         let z = (far(sum) as f64 / n - 1.0).max(0.0) / deviation;
         return if z.is_finite() { statrs::function::erf::erfc(z / std::f64::consts::SQRT_2) } else { 1.0 };
     }
@@ -99,7 +99,7 @@ fn two_sided(ranks: &[usize], k: usize, sum: usize) -> f64 {
     (as_far.map(|(_, ways)| ways).sum::<f64>() / all).min(1.0)
 }
 
-/// In how many ways `k` of the ranks have each sum.
+/// The number of ways in which `k` of the ranks have each sum.
 fn ways(ranks: &[usize], k: usize) -> Vec<f64> {
     let total: usize = ranks.iter().sum();
     let mut ways = vec![vec![0.0; total + 1]; k + 1];
@@ -114,7 +114,7 @@ fn ways(ranks: &[usize], k: usize) -> Vec<f64> {
     ways.swap_remove(k)
 }
 
-/// All ratios of a second to a first value, in order; none if one is not above 0.
+/// All ratios of a second to a first value, ascending; `None` if a value is not positive.
 fn ratios(first: &[f64], second: &[f64]) -> Option<Vec<f64>> {
     if first.iter().chain(second).any(|value| *value <= 0.0) {
         return None;
@@ -129,7 +129,7 @@ fn middle(sorted: &[f64]) -> f64 {
     if n % 2 == 1 { sorted[n / 2] } else { (sorted[n / 2 - 1] * sorted[n / 2]).sqrt() }
 }
 
-/// How many of the ordered ratios lie outside the interval at each end.
+/// The number of ordered ratios outside of the interval at each end.
 fn end(m: usize, n: usize, of_distinct: &[usize]) -> Option<usize> {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     if m + n > EXACT {
@@ -140,7 +140,7 @@ fn end(m: usize, n: usize, of_distinct: &[usize]) -> Option<usize> {
     let ways = ways(of_distinct, n);
     let all: f64 = ways.iter().sum();
     let least: usize = of_distinct[..n].iter().sum();
-    // P(U < k) ≤ 2.5 % for the largest such k; sums of doubled ranks go up by two.
+    // P(U < k) ≤ 2.5 % for the largest such k; sums of doubled ranks increase in steps of two.
     let mut below = 0.0;
     let k = ways[least..].iter().step_by(2).take_while(|ways| {
         below += **ways / all;
@@ -159,8 +159,8 @@ mod tests {
     }
 
     #[test]
-    fn chances_are_those_of_the_tables() {
-        // Apart altogether: 2 of the ways to choose n of m + n, 1/10 for 3 and 3, 1/462 for 6 and 6.
+    fn probabilities_match_published_tables() {
+        // Completely separated samples: 2 of the ways to choose n of m + n, 1/10 for 3 and 3, 1/462 for 6 and 6.
         let apart =
             |n: u32| difference(&to(n), &to(n).iter().map(|x| x + 100.0).collect::<Vec<_>>()).unwrap();
         for (n, ways) in [(3, 20.0), (4, 70.0), (6, 924.0), (10, 184_756.0)] {
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn ties_are_counted_exactly() {
-        // Of the 10 ways to choose 2 of the values 1, 1, 2, 2, 2, the one with both 1, and no other, is as far below the mean.
+        // Of the 10 ways to choose 2 of the values 1, 1, 2, 2, 2, only the one with both 1 is as far below the mean.
         let tied = difference(&[2.0, 2.0, 2.0], &[1.0, 1.0]).unwrap();
         assert!((tied.p - 0.1).abs() < 1e-12, "{tied:?}");
         assert_eq!(difference(&[3.0; 6], &[3.0; 6]).unwrap().p, 1.0);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_has_an_interval_and_needs_numbers_above_0() {
+    fn ratio_has_an_interval_and_needs_positive_values() {
         let doubled: Vec<f64> = to(6).iter().map(|x| 2.0 * (x + 20.0)).collect();
         let first: Vec<f64> = to(6).iter().map(|x| x + 20.0).collect();
         let found = difference(&first, &doubled).unwrap();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_are_nearly_as_exact() {
+    fn approximation_is_close_for_many_values() {
         let (first, second): (Vec<f64>, Vec<f64>) =
             (0..30).map(|i| (f64::from(i), f64::from(i) + 7.3)).unzip();
         let exact = difference(&first, &second).unwrap();
@@ -213,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn which_is_first_does_not_matter(first in prop::collection::vec(1u32..20, 1..12), second in prop::collection::vec(1u32..20, 1..12)) {
+        fn order_of_samples_only_inverts_the_ratio(first in prop::collection::vec(1u32..20, 1..12), second in prop::collection::vec(1u32..20, 1..12)) {
             let [first, second] = [first, second].map(|values| values.into_iter().map(f64::from).collect::<Vec<_>>());
             let (one, other) = (difference(&first, &second).unwrap(), difference(&second, &first).unwrap());
             prop_assert!((one.p - other.p).abs() < 1e-9 && (0.0..=1.0).contains(&one.p), "{one:?} {other:?}");

@@ -1,4 +1,4 @@
-//! Where a store is.
+//! The location of a store.
 
 use super::sql::{Failure, Sql};
 use super::sqlite::Sqlite;
@@ -7,20 +7,20 @@ use crate::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The name of the store's file in a work directory.
+/// The file name of the store in a work directory.
 pub const STORE: &str = "senesce.db";
 
-/// Where a store is.
+/// The location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreAt {
     /// In a file.
     File(PathBuf),
-    /// In a database of PostgreSQL, by its URL.
+    /// In a PostgreSQL database, given by its URL.
     Postgres(String),
 }
 
 impl StoreAt {
-    /// What a user names: `postgres://…`, a work directory, or a file.
+    /// Parses a location given by the user: `postgres://…`, a work directory, or a file.
     pub fn named(name: &str) -> StoreAt {
         match name {
             url if URLS.iter().any(|scheme| url.starts_with(scheme)) => StoreAt::Postgres(url.to_owned()),
@@ -29,12 +29,12 @@ impl StoreAt {
         }
     }
 
-    /// That of a work directory.
+    /// The store of a work directory.
     pub fn of_work(dir: &Path) -> StoreAt {
         StoreAt::File(dir.join(STORE))
     }
 
-    /// Opens it, making it if there is none.
+    /// Opens the store. Creates it if it does not exist.
     pub fn open(&self) -> Result<Store, Error> {
         let ready = self.connect().and_then(|db| {
             layout::prepare(db.as_ref(), &self.to_string())?;
@@ -43,7 +43,7 @@ impl StoreAt {
         Store::of(self, ready)
     }
 
-    /// Opens it for reading alone, also while a run writes it; refused if it is not there.
+    /// Opens the store read-only, even while a run writes it. Fails if it does not exist.
     pub fn read(&self) -> Result<Store, Error> {
         let StoreAt::File(path) = self else { return self.open() };
         if !path.is_file() {
@@ -56,7 +56,7 @@ impl StoreAt {
         Store::of(self, ready)
     }
 
-    /// Opens it; refused if it is not there, or empty.
+    /// Opens the store. Fails if it does not exist or is empty.
     pub fn open_there(&self) -> Result<Store, Error> {
         let StoreAt::File(path) = self else { return self.open() };
         let is_store =
@@ -93,11 +93,11 @@ impl fmt::Display for StoreAt {
     }
 }
 
-/// How the URL of a database begins, after `postgres`.
+/// The prefixes of database URLs.
 const URLS: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// An argument of the command line as it may be shown and kept: where there is the URL of a database in it, this is without its
-/// password, which stands between the first colon of who comes in and the `@`, and without its parameters.
+/// An argument of the command line without secrets, for display and records: a database URL loses its password, which is between the first
+/// colon after the user name and the `@`, and its parameters.
 pub fn without_secrets(argument: &str) -> String {
     let Some(at) = URLS.iter().filter_map(|scheme| Some(argument.find(scheme)? + scheme.len())).min() else {
         return argument.to_owned();
@@ -105,7 +105,7 @@ pub fn without_secrets(argument: &str) -> String {
     let (before, rest) = argument.split_at(at);
     let upto = |text: &str, ends: &[char]| text.split(ends).next().unwrap_or_default().to_owned();
     match rest.rsplit_once('@') {
-        // Whether it is the password or a parameter that holds it cannot be told.
+        // The `@` may belong to the password or to a parameter.
         Some((who, _)) if who.contains('?') => format!("{before}{}@…", upto(who, &[':', '/', '?'])),
         Some((who, place)) => format!("{before}{}@{}", upto(who, &[':', '/']), upto(place, &['?'])),
         None => format!("{before}{}", upto(rest, &['?'])),
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_is_named_by_a_directory_a_file_or_a_url_and_its_name_holds_no_secret() {
+    fn store_is_a_directory_a_file_or_a_url_without_secrets() {
         let dir = tempfile::tempdir().unwrap();
         let name = dir.path().to_str().unwrap();
         assert_eq!(StoreAt::named(name), StoreAt::File(dir.path().join(STORE)));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn no_argument_shows_a_password() {
+    fn arguments_are_shown_without_password() {
         for (argument, shown) in [
             ("--store=postgresql://me:geheim@host/lab", "--store=postgresql://me@host/lab"),
             ("postgres://me:ge?heim/@host:5432/lab", "postgres://me@…"),
@@ -145,10 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_is_not_there_is_not_made_by_who_reads_it() {
+    fn reading_does_not_create_a_store() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("none.db");
-        let Err(error) = StoreAt::File(path.clone()).open_there() else { panic!("it opens") };
+        let Err(error) = StoreAt::File(path.clone()).open_there() else { panic!("the store was opened") };
         assert!(error.to_string().contains("contains no results"), "{error}");
         assert!(!path.exists());
     }

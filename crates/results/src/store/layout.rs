@@ -1,4 +1,4 @@
-//! The tables, and what makes of those of older versions the present ones.
+//! The tables, and the migration from older layouts.
 
 use super::sql::{Dialect, Failure, Sql, Value};
 use sha2::{Digest, Sha256};
@@ -6,17 +6,17 @@ use sha2::{Digest, Sha256};
 /// Layout of the tables; a newer one is refused.
 ///
 /// 1. `run`, `measurement`, `document`.
-/// 2. `run.uid`, a name for a run that holds in every store, so that stores can be merged; `run.holder`, the process that a
-///    run is running in; an index by which runs are found.
+/// 2. `run.uid`, a name for a run that is the same in every store, so that stores can be merged; `run.holder`, the process of the
+///    run; an index for finding runs.
 pub(super) const LAYOUT: i64 = 2;
 
-/// Makes the tables, or brings them to the present layout. Others may do so at the same time.
+/// Creates the tables, or migrates them to the current layout. Safe with concurrent processes.
 pub(super) fn prepare(db: &dyn Sql, name: &str) -> Result<(), Failure> {
     if known(db.layout()?)? == LAYOUT {
         return Ok(());
     }
     db.batch(db.dialect().begin)?;
-    // Who came first has done it.
+    // Another process may have done it before.
     let prepared = db.layout().and_then(|layout| match known(layout)? {
         0 => db.batch(&tables(db.dialect())).and_then(|()| db.set_layout(LAYOUT)),
         1 => from_1(db, name).and_then(|()| db.set_layout(LAYOUT)),
@@ -26,7 +26,7 @@ pub(super) fn prepare(db: &dyn Sql, name: &str) -> Result<(), Failure> {
     prepared.and(ended)
 }
 
-/// Refuses tables that cannot be read as they are.
+/// Refuses tables with another layout, for readers.
 pub(super) fn check(db: &dyn Sql) -> Result<(), Failure> {
     match known(db.layout()?)? {
         0 => Err("it is being created".into()),
@@ -90,7 +90,7 @@ CREATE UNIQUE INDEX run_by_uid ON run (uid);
 CREATE INDEX run_by_name ON run (kind, name);
 ";
 
-/// Names the runs of a store that has no names by what they hold, so that two copies of one store have the same.
+/// Names the runs of a store without names by their contents, so that two copies of one store have the same names.
 fn from_1(db: &dyn Sql, name: &str) -> Result<(), Failure> {
     db.batch("ALTER TABLE run ADD COLUMN uid TEXT; ALTER TABLE run ADD COLUMN holder TEXT;")?;
     let columns = "id, kind, name, started, tool, command, seed, parameters, machine";

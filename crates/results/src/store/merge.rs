@@ -1,40 +1,40 @@
-//! Stores brought together: the runs of shards and of machines in one. A run is known by its `uid` wherever it is.
+//! Merges stores, such as those of shards and machines. A run has the same `uid` in every store.
 
 use super::sql::{Row, Value};
 use super::{Run, RunId, Store};
 use crate::Error;
 use std::collections::HashMap;
 
-/// What a merge did.
+/// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Merged {
-    /// Runs that were taken over, or have gone on since they were.
+    /// Runs that were copied, or copied again because they have continued.
     pub taken: u64,
-    /// Runs that were there already, as they are.
+    /// Runs that existed already, unchanged.
     pub known: u64,
-    /// Runs that are still going on, or were killed, and were left out.
+    /// Runs that are in progress or were killed, and were skipped.
     pub unfinished: u64,
 }
 
-/// What was done about a run.
+/// The action for a run.
 enum Did {
     Take,
     Know,
     Leave,
 }
 
-/// The parameter by which the run of a comparison names the one that aged its file system.
+/// The parameter in which a comparison names the run that aged its file system.
 const AGED_RUN: &str = "aged_run";
 
 impl Store {
-    /// Takes over all runs of another store that have ended. Of what is here already, what has gone on there since is taken anew,
-    /// the rest is left as it is. A run is taken with all its numbers and documents, or not at all.
+    /// Copies all ended runs of another store. Runs that exist here are copied again if they have continued there, and otherwise left
+    /// alone. A run is copied atomically with all its measurements and documents.
     pub fn merge(&self, from: &Store) -> Result<Merged, Error> {
         let mut merged = Merged::default();
-        // Where the runs of the other are here.
+        // The local numbers of the runs of the other store.
         let mut here: HashMap<i64, i64> = HashMap::new();
         for run in from.runs()? {
-            // Others may be taking over the same at the same time.
+            // Other processes may merge the same store concurrently.
             let did = self.as_one(|| match self.known(&run)? {
                 None if run.state == "running" => Ok((None, Did::Leave)),
                 Some((id, gone_on)) if !gone_on || run.state == "running" => Ok((Some(id), Did::Know)),
@@ -54,10 +54,10 @@ impl Store {
         Ok(merged)
     }
 
-    /// The run of another store, if it is here, and whether it has gone on there since, and ended.
+    /// The local run of a run of another store, if it exists, and whether the run has continued and ended there.
     fn known(&self, there: &Run) -> Result<Option<(RunId, bool)>, Error> {
         let gone_on = |here: &Run| {
-            // What runs here is written to here.
+            // A run in progress here is never replaced.
             here.state != "running"
                 && (there.finished > here.finished
                     || there.finished == here.finished && there.state != here.state)
@@ -65,7 +65,7 @@ impl Store {
         Ok(self.by_uid(&there.uid)?.map(|here| (here.id, gone_on(&here))))
     }
 
-    /// Takes over a run, in the place of what is known of it already.
+    /// Copies a run. Replaces the existing data of the run.
     fn take_over(
         &self,
         from: &Store,
@@ -73,7 +73,7 @@ impl Store {
         before: Option<RunId>,
         here: &HashMap<i64, i64>,
     ) -> Result<RunId, Error> {
-        // The columns as they are, for times and commands stay what they were.
+        // Copies the columns verbatim, because times and commands must not change.
         let columns =
             "kind, name, state, started, finished, tool, command, seed, parameters, machine, error, uid";
         let rows = from.rows(&format!("SELECT {columns} FROM run WHERE id = $1"), &[run.0.into()])?;
@@ -114,7 +114,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Adds rows to a run by one statement.
+    /// Adds rows to a run in one statement.
     fn copy(&self, table: &str, columns: &str, run: RunId, rows: &[Row]) -> Result<(), Error> {
         let mut values: Vec<Value> = vec![run.0.into()];
         let mut holes = Vec::new();

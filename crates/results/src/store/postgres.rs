@@ -1,4 +1,4 @@
-//! The store in a database of PostgreSQL, in a schema of its own: many machines fill it at once.
+//! The store in a PostgreSQL database, in a separate schema: many machines can fill it concurrently.
 
 use super::sql::{Dialect, Failure, Row, Sql, Value};
 use std::cell::{Cell as Slot, RefCell};
@@ -9,23 +9,23 @@ use stores::{Cell, Database};
 pub(super) struct Postgres {
     url: String,
     database: RefCell<Database>,
-    /// Whether a transaction is under way, which ends with its connection.
+    /// Whether a transaction is open; a lost connection ends it.
     within: Slot<bool>,
-    /// What the runs of this process are held by.
+    /// The holder of the runs of this process.
     held_by: RefCell<Option<String>>,
 }
 
-/// How long a server that is gone is waited for: that is, started anew.
+/// How long to wait for a server that restarts.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Which lock of the database keeps other writers out; the number is any.
+/// The database lock that excludes other writers; the number is arbitrary.
 macro_rules! lock {
     () => {
         "pg_advisory_xact_lock(7318349394477056)"
     };
 }
 
-/// Makes the schema, which is ours alone, and works in it. The server tells of a machine that has vanished within two minutes.
+/// Creates the schema of this program, and uses it. The server notices within two minutes if a machine has vanished.
 const PREPARE: &str = concat!(
     "BEGIN; SELECT ",
     lock!(),
@@ -46,7 +46,7 @@ const POSTGRES: Dialect = Dialect {
     begin: concat!("BEGIN; SELECT ", lock!()),
 };
 
-/// The process of the server that serves a connection, and when it began: what tells connections from each other.
+/// The server process of a connection and its start time, which identify the connection.
 const HOLDER: &str = "pid::text || ' ' || extract(epoch FROM backend_start)::text";
 
 impl Postgres {
@@ -56,8 +56,8 @@ impl Postgres {
         Ok(Postgres { url: url.to_owned(), database, within: Slot::new(false), held_by: RefCell::default() })
     }
 
-    /// Asks the database, once more after the connection was lost between two statements: figures take hours, and a server may
-    /// be started anew meanwhile.
+    /// Sends a request to the database, and repeats it if the connection was lost between two statements: figures take hours, and a server
+    /// may be restarted meanwhile.
     fn ask<T>(
         &self,
         action: impl Fn(&mut Database) -> Result<T, bench::metadata::Failure>,
@@ -67,7 +67,7 @@ impl Postgres {
             return done.map_err(failure);
         }
         self.database.replace(connect_again(&self.url)?);
-        // What runs here goes on running, on another connection.
+        // The runs in progress continue on the new connection.
         let before = self.held_by.borrow().clone();
         if let Some(before) = before {
             let statement = "UPDATE run SET holder = $1 WHERE holder = $2 AND state = 'running'";
@@ -84,7 +84,7 @@ fn connect(url: &str) -> Result<Database, Failure> {
     Ok(database)
 }
 
-/// Connects to a server that may be just about to come back.
+/// Connects to a server that may be restarting.
 fn connect_again(url: &str) -> Result<Database, Failure> {
     let begun = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! The little that the store asks of a database, so that one text of SQL serves all of them. Parameters are `$1`, `$2` …, numbered
-//! in the order in which they first stand in the statement: SQLite numbers them so, and PostgreSQL reads the numbers.
+//! The interface of the store to its databases, which allows the same SQL for all of them. Parameters are `$1`, `$2` …, numbered in the
+//! order of their first use in the statement: SQLite numbers them this way, and PostgreSQL reads the numbers.
 
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,10 +40,10 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// Why a database did not do what it was asked.
+/// A database error.
 pub(super) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A row that was asked for.
+/// A row of a result.
 pub(super) struct Row(pub Vec<Value>);
 
 impl Row {
@@ -74,51 +74,51 @@ impl Row {
     }
 }
 
-/// What differs between databases.
+/// The differences between databases.
 pub(super) struct Dialect {
-    /// This moment, as RFC 3339 in UTC.
+    /// The current time, as RFC 3339 in UTC.
     pub now: &'static str,
-    /// A name that nothing else in the world has.
+    /// A globally unique name.
     pub uid: &'static str,
-    /// The type of a key that numbers itself.
+    /// The type of an automatically numbered key.
     pub id: &'static str,
-    /// The type of whole numbers of 64 bits.
+    /// The type of 64-bit integers.
     pub integer: &'static str,
-    /// The type of floating-point numbers of 64 bits.
+    /// The type of 64-bit floating-point numbers.
     pub real: &'static str,
-    /// What ends a table.
+    /// The end of a table definition.
     pub table: &'static str,
-    /// What ends a table that is looked up by its key alone.
+    /// The end of a definition of a table that is accessed only by its key.
     pub keyed_table: &'static str,
-    /// What is written from then on waits for no disk.
+    /// Disables syncing for later writes.
     pub relax: &'static str,
-    /// Begins a transaction that no other writer of the store is in.
+    /// Begins a transaction that excludes other writers of the store.
     pub begin: &'static str,
 }
 
-/// A database, opened.
+/// An open database.
 pub(super) trait Sql {
-    /// What differs.
+    /// The properties of this database.
     fn dialect(&self) -> &'static Dialect;
 
-    /// Carries out statements without parameters.
+    /// Executes statements without parameters.
     fn batch(&self, statements: &str) -> Result<(), Failure>;
 
-    /// Carries out a statement; gives how many rows it changed.
+    /// Executes a statement. Returns the number of changed rows.
     fn change(&self, statement: &str, values: &[Value]) -> Result<u64, Failure>;
 
-    /// The rows that a statement gives.
+    /// Executes a query. Returns its rows.
     fn rows(&self, statement: &str, values: &[Value]) -> Result<Vec<Row>, Failure>;
 
-    /// The layout of the tables; 0 where there are none yet.
+    /// The layout of the tables; 0 if there are none.
     fn layout(&self) -> Result<i64, Failure>;
 
-    /// Says which layout the tables have, within a transaction.
+    /// Sets the layout of the tables, within a transaction.
     fn set_layout(&self, layout: i64) -> Result<(), Failure>;
 
-    /// What tells this process, as long as it lives, from all others that ever use the store.
+    /// An identifier of this process while it lives, unique among all processes that ever use the store.
     fn holder(&self) -> Result<String, Failure>;
 
-    /// Whether the process that called itself so still lives.
+    /// Whether the process with this identifier is alive.
     fn lives(&self, holder: &str) -> Result<bool, Failure>;
 }

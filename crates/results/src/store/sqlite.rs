@@ -1,4 +1,4 @@
-//! The store in a file: SQLite, with a write-ahead log.
+//! The store in a file: SQLite with a write-ahead log.
 
 use super::sql::{Dialect, Failure, Row, Sql, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -8,41 +8,41 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a reader waits for a writer: in write-ahead mode only while the log is being made or taken back.
+/// How long a reader waits for a writer: in write-ahead mode only while the log is created or removed.
 const READING_WAITS: Duration = Duration::from_secs(2);
 
-/// What our files have as their application id: "snsc" in ASCII. SQLite keeps it at a fixed place of the first page.
+/// The application id of store files: "snsc" in ASCII. SQLite stores it at a fixed position of the first page.
 const APPLICATION_ID: u32 = 0x736e_7363;
 
-/// How every file of SQLite begins.
+/// The first bytes of every SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Where the application id is.
+/// The position of the application id.
 const APPLICATION_ID_AT: usize = 68;
 
-/// The tables and columns that stores have had from the first; before they had an application id, these tell them from files of others.
+/// The tables and columns of all store versions. They identify stores of versions that set no application id.
 const TABLES: [(&str, &[&str]); 3] = [
     ("run", &["id", "kind", "name", "state", "started", "tool", "command", "parameters", "machine"]),
     ("measurement", &["run", "subject", "measure", "unit", "repetition", "value"]),
     ("document", &["run", "subject", "name", "body"]),
 ];
 
-/// What a file is to us.
+/// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// It is not there, or holds nothing at all.
+    /// The file does not exist or is empty.
     Nothing,
-    /// It is a store.
+    /// The file is a store.
     Store,
-    /// It is a store of a version that set no application id.
+    /// The file is a store of a version that set no application id.
     OlderStore,
 }
 
-/// A file.
+/// An open store file.
 pub(super) struct Sqlite(Connection);
 
 impl Sqlite {
-    /// Opens the file at `path`, making it if there is none.
+    /// Opens the file at `path`. Creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Sqlite, Failure> {
         let found = look(path)?;
         let db = Connection::open(path)?;
@@ -51,7 +51,7 @@ impl Sqlite {
         match found {
             Found::Nothing => mark()?,
             Found::Store => {}
-            // One that cannot be written is known by its tables the next time too.
+            // If the file is read-only, the next open identifies it by its tables again.
             Found::OlderStore => drop(mark()),
         }
         db.pragma_update(None, "journal_mode", "wal")?;
@@ -60,13 +60,13 @@ impl Sqlite {
         Ok(Sqlite(db))
     }
 
-    /// Opens the file at `path` for reading alone, also while a run writes it.
+    /// Opens the file at `path` read-only, even while a run writes it.
     pub fn read(path: &Path) -> Result<Sqlite, Failure> {
         look(path)?;
         Sqlite::look_into(path)
     }
 
-    /// Whether the file at `path` is a store. One of another program is refused.
+    /// Whether the file at `path` is a store. Refuses files of other programs.
     pub fn is_store(path: &Path) -> Result<bool, Failure> {
         Ok(look(path)? != Found::Nothing)
     }
@@ -76,12 +76,13 @@ impl Sqlite {
         let open = |name: &Path, flags| {
             let db = Connection::open_with_flags(name, flags)?;
             db.busy_timeout(READING_WAITS)?;
-            // Files are opened when something is asked for.
+            // Forces SQLite to open its files now, not at the first query.
             db.pragma_query_value(None, "user_version", |_| Ok(()))?;
             Ok(Sqlite(db))
         };
         let opened = open(path, flags).or_else(|error: rusqlite::Error| match unchanging(path) {
-            // A reader who may write nothing there cannot make the files of the log, which need not be if nobody writes.
+            // Without write permission in the directory, a reader cannot create the files of the log. They are not needed if no process
+            // writes.
             Some(name) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
                 open(&name, flags | OpenFlags::SQLITE_OPEN_URI)
             }
@@ -91,8 +92,8 @@ impl Sqlite {
     }
 }
 
-/// Tells what the file at `path` is, and refuses one of another program. Nothing is written to it, nor beside it unless a log of its lies
-/// there already, which readers share memory for.
+/// Determines the kind of the file at `path`, and refuses files of other programs. Writes nothing to it, and creates nothing next to it
+/// unless it already has a log, for which readers share memory.
 fn look(path: &Path) -> Result<Found, Failure> {
     let mut head = Vec::new();
     match input::open(path) {
@@ -113,7 +114,7 @@ fn look(path: &Path) -> Result<Found, Failure> {
     if id != 0 {
         return Err(foreign(format!("application id {id:#010x}")));
     }
-    // In write-ahead mode even a reader makes files beside it, unless it is told that nobody writes.
+    // In write-ahead mode even a reader creates files next to the database, unless it is opened as immutable.
     let db = match unchanging(path) {
         Some(name) => Connection::open_with_flags(
             name,
@@ -132,13 +133,13 @@ fn look(path: &Path) -> Result<Found, Failure> {
     let mut tables =
         db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 4")?;
     match tables.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()? {
-        // A kill came before the tables of a new store, or somebody made an empty file for it.
+        // A run was killed before it created the tables of a new store, or an empty file was created for it.
         tables if tables.is_empty() => Ok(Found::Nothing),
         tables => Err(foreign(format!("tables {}", tables.join(", ")))),
     }
 }
 
-/// The name by which SQLite opens a file that nobody changes while it is read; none while a log lies beside it.
+/// The URI by which SQLite opens a file as immutable; `None` if it has a log.
 fn unchanging(path: &Path) -> Option<PathBuf> {
     let beside = |ending: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -221,7 +222,7 @@ impl Sql for Sqlite {
         Ok(self.0.pragma_update(None, "user_version", layout)?)
     }
 
-    /// Only processes of one machine may use one file: its number, and when it began, for numbers come again.
+    /// Only processes of one machine can use a file. The start time is needed because process numbers are reused.
     fn holder(&self) -> Result<String, Failure> {
         let pid = std::process::id();
         Ok(format!("{pid} {}", began(pid).ok_or("/proc does not show the start time of this process")?))
@@ -233,10 +234,10 @@ impl Sql for Sqlite {
     }
 }
 
-/// The boot and the tick in which a process began; `None` if there is no such process.
+/// The boot id and the clock tick of the start of a process; `None` if there is no such process.
 fn began(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything. The 22nd field is the 20th behind it.
+    // The name, in parentheses, may contain any characters. The 22nd field is the 20th after it.
     let tick = stat.rsplit_once(") ")?.1.split(' ').nth(19)?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(format!("{} {tick}", boot.trim()))

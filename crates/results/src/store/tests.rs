@@ -6,7 +6,7 @@ fn number(subject: &str, measure: &str, unit: &str, repetition: u64, value: f64)
     Measurement { subject, measure, unit, repetition, value }
 }
 
-/// The tables as the versions before 2 made them.
+/// The tables of layout 1.
 const LAYOUT_1: &str = "
 CREATE TABLE run (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, started TEXT NOT NULL, finished TEXT,
@@ -28,7 +28,7 @@ INSERT INTO measurement VALUES (3, 'aged', 'layout_score', 'share', 1, 0.75, '20
 INSERT INTO document VALUES (3, '', 'manifest', '{\"version\":1}');
 ";
 
-/// A store as an older version left it.
+/// Creates a store of an older version.
 fn old(path: &Path) {
     let machine = serde_json::to_string(&Machine::this()).unwrap();
     let db = rusqlite::Connection::open(path).unwrap();
@@ -40,7 +40,7 @@ fn new<'a>(kind: &'a str, name: &'a str, parameters: serde_json::Value) -> NewRu
 }
 
 #[test]
-fn a_store_of_an_older_version_opens_with_all_that_it_holds() {
+fn older_store_opens_with_all_data() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("old.db");
     old(&path);
@@ -57,31 +57,31 @@ fn a_store_of_an_older_version_opens_with_all_that_it_holds() {
         store.document::<serde_json::Value>(RunId(3), "", "manifest").unwrap(),
         Some(json!({ "version": 1 }))
     );
-    assert!(store.running("checkpoint", "killed").unwrap().is_empty(), "nobody is known to hold it");
+    assert!(store.running("checkpoint", "killed").unwrap().is_empty(), "no process holds it");
     let later = store.begin(&new("age", "new", json!({}))).unwrap();
     assert_eq!(later, RunId(5));
-    // Copies of one old store hold the same runs, whoever has opened them first.
+    // Copies of an old store hold the same runs, regardless of which one is migrated first.
     let copy = Store::open(&dir.path().join("copy.db")).unwrap();
     assert_eq!(store.merge(&copy).unwrap(), Merged { taken: 0, known: 2, unfinished: 0 });
 }
 
 #[test]
-fn who_only_reads_a_store_of_an_older_version_is_told_what_takes_it_over() {
+fn reading_an_older_store_reports_how_to_upgrade_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("old.db");
     old(&path);
     let at = StoreAt::File(path.clone());
-    let Err(error) = at.read() else { panic!("it is read") };
+    let Err(error) = at.read() else { panic!("an older store was read") };
     let told = format!("{}: it has layout 1; any run or `senesce report` upgrades it", path.display());
     assert_eq!(error.to_string(), format!("result store {told}"));
     drop(at.open().unwrap());
     let read = at.read().unwrap();
     assert_eq!(read.runs().unwrap().len(), 2);
-    assert!(read.begin(&new("age", "new", json!({}))).is_err(), "it is written to");
+    assert!(read.begin(&new("age", "new", json!({}))).is_err(), "a read-only store was written");
 }
 
 #[test]
-fn files_of_other_programs_are_not_touched() {
+fn files_of_other_programs_are_left_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let foreign = |name: &str, statements: &str| {
         let path = dir.path().join(name);
@@ -91,7 +91,7 @@ fn files_of_other_programs_are_not_touched() {
     let wal = "PRAGMA journal_mode = wal; CREATE TABLE notes (text);";
     let cases = [
         (foreign("notes.db", "CREATE TABLE notes (text); INSERT INTO notes VALUES ('x')"), "tables notes"),
-        // One of its tables is called like one of ours.
+        // One of its tables has the same name as a table of the store.
         (foreign("runs.db", "CREATE TABLE run (id, distance); PRAGMA user_version = 2"), "tables run"),
         (
             foreign("maps.db", "PRAGMA application_id = 1196444487; CREATE TABLE a (b)"),
@@ -106,7 +106,7 @@ fn files_of_other_programs_are_not_touched() {
         let files = names();
         let at = StoreAt::File(path.clone());
         for opened in [at.open(), at.read(), at.open_there()] {
-            let Err(error) = opened else { panic!("{} is opened", path.display()) };
+            let Err(error) = opened else { panic!("{} was opened", path.display()) };
             let expected = format!(
                 "result store {}: it is an SQLite file of another program ({why}); it is left unchanged; name another file",
                 path.display()
@@ -119,7 +119,7 @@ fn files_of_other_programs_are_not_touched() {
             path.display()
         );
     }
-    // While its program has it open, with changes in its log.
+    // The other program has the file open, with changes in its log.
     let path = dir.path().join("open.db");
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch(wal).unwrap();
@@ -129,14 +129,14 @@ fn files_of_other_programs_are_not_touched() {
 }
 
 #[test]
-fn a_store_is_known_by_its_application_id_and_an_older_one_by_its_tables() {
+fn stores_are_identified_by_application_id_or_tables() {
     let dir = tempfile::tempdir().unwrap();
     let id = |path: &Path| u32::from_be_bytes(std::fs::read(path).unwrap()[68..72].try_into().unwrap());
     let [new_one, old_one, empty, killed] =
         ["new", "old", "empty", "killed"].map(|name| dir.path().join(name));
     old(&old_one);
     std::fs::write(&empty, "").unwrap();
-    // A kill between making the file and its tables.
+    // Killed between creation of the file and its tables.
     rusqlite::Connection::open(&killed).unwrap().execute_batch("PRAGMA journal_mode = wal").unwrap();
     assert_eq!(id(&old_one), 0);
     for path in [&new_one, &old_one, &empty, &killed] {
@@ -147,12 +147,12 @@ fn a_store_is_known_by_its_application_id_and_an_older_one_by_its_tables() {
 }
 
 #[test]
-fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
+fn newer_store_is_refused_and_left_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("new.db");
     drop(Store::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    let Err(error) = Store::open(&path) else { panic!("it opens") };
+    let Err(error) = Store::open(&path) else { panic!("the store was opened") };
     assert!(
         error.to_string().contains("layout 99") && error.to_string().contains("newer senesce"),
         "{error}"
@@ -160,13 +160,13 @@ fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn numbers_come_back_as_they_were_recorded_last() {
+fn last_recorded_measurements_are_read_back() {
     let dir = tempfile::tempdir().unwrap();
-    numbers_are_kept(&Store::open(&dir.path().join("store")).unwrap());
+    check_measurements(&Store::open(&dir.path().join("store")).unwrap());
 }
 
-/// What holds for every kind of store.
-pub(super) fn numbers_are_kept(store: &Store) {
+/// Checks for every kind of store.
+pub(super) fn check_measurements(store: &Store) {
     let run = store.begin(&new("age", "it", json!({ "x": "ä\u{1f40c}'\"" }))).unwrap();
     store.record(run, &number("", "one", "", 1, 1.5)).unwrap();
     let mut all: Vec<Measurement> =
@@ -193,46 +193,46 @@ pub(super) fn numbers_are_kept(store: &Store) {
 }
 
 #[test]
-fn of_two_that_begin_the_same_work_one_does_it() {
+fn only_one_process_begins_the_same_work() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
-    one_of_two_does_it(&Store::open(&path).unwrap(), &Store::open(&path).unwrap());
+    check_begin_alone(&Store::open(&path).unwrap(), &Store::open(&path).unwrap());
 }
 
-/// What holds for every kind of store.
-pub(super) fn one_of_two_does_it(a: &Store, b: &Store) {
+/// Checks for every kind of store.
+pub(super) fn check_begin_alone(a: &Store, b: &Store) {
     let work = |scale: &str| new("experiment", "alone", json!({ "scale": scale }));
     let same = |run: &Run| run.parameters["scale"] == "small";
-    let first = a.begin_alone(&work("small"), same).unwrap().expect("nobody does it yet");
+    let first = a.begin_alone(&work("small"), same).unwrap().expect("no process runs it yet");
     assert_eq!(b.begin_alone(&work("small"), same).unwrap(), None);
     assert_eq!(b.running("experiment", "alone").unwrap().len(), 1);
     let other = b.begin_alone(&work("paper"), |run| run.parameters["scale"] == "paper").unwrap();
-    assert!(other.is_some(), "another scale is another work");
+    assert!(other.is_some(), "another scale is different work");
     a.end(first, "interrupted", None).unwrap();
     assert!(b.begin_alone(&work("small"), same).unwrap().is_some());
 }
 
 #[test]
-fn a_process_that_was_killed_holds_nothing() {
+fn killed_process_holds_no_run() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(&dir.path().join("store")).unwrap();
     let run = store.begin(&new("experiment", "it", json!({}))).unwrap();
     assert_eq!(store.running("experiment", "it").unwrap().len(), 1);
-    // The number of this process, but of another time.
+    // The number of this process, with another start time.
     let holder = format!("{} 0123 1", std::process::id());
     store.change("UPDATE run SET holder = $1 WHERE id = $2", &[holder.into(), run.0.into()]).unwrap();
     assert!(store.running("experiment", "it").unwrap().is_empty());
 }
 
 #[test]
-fn shards_are_merged_once_and_comparisons_find_their_agings() {
+fn shards_are_merged_once_with_references_to_agings() {
     let dir = tempfile::tempdir().unwrap();
     let [a, b] = ["a", "b"].map(|name| Store::open(&dir.path().join(name)).unwrap());
-    merged_once(&a, &b);
+    check_merge(&a, &b);
 }
 
-/// What holds for every kind of store.
-pub(super) fn merged_once(into: &Store, from: &Store) {
+/// Checks for every kind of store.
+pub(super) fn check_merge(into: &Store, from: &Store) {
     let done = |store: &Store, kind: &str, parameters| {
         let run = store.begin(&new(kind, "it", parameters)).unwrap();
         store.record_all(run, &[number("", "x", "s", 1, 0.1)]).unwrap();
@@ -258,18 +258,18 @@ pub(super) fn merged_once(into: &Store, from: &Store) {
     assert_eq!(into.document(compared.id, "", "outcome").unwrap(), Some(json!({ "of": "compare" })));
     let kept = from.runs().unwrap();
     assert!(kept.iter().any(|run| run.started == compared.started && run.uid == compared.uid));
-    assert_eq!(into.merge(from).unwrap().taken, 0, "what is there is not taken again");
+    assert_eq!(into.merge(from).unwrap().taken, 0, "existing runs are not copied again");
     let all = from.runs().unwrap().len() as u64;
     assert_eq!(from.merge(from).unwrap(), Merged { taken: 0, known: all, unfinished: 0 }, "into itself");
 
-    // What has gone on since is taken anew, with what it holds now, and in its place.
+    // Runs that have continued are copied again, with their current data, to the same place.
     let left = from.begin(&new("age", "left", json!({}))).unwrap();
     from.record_all(left, &[number("", "x", "s", 1, 0.1), number("", "y", "s", 1, 0.2)]).unwrap();
     from.end(left, "interrupted", Some("by hand")).unwrap();
     assert_eq!(into.merge(from).unwrap().taken, 1);
     from.again(left).unwrap();
     from.record(left, &number("", "x", "s", 1, 0.3)).unwrap();
-    assert_eq!(into.merge(from).unwrap().taken, 0, "it has not ended");
+    assert_eq!(into.merge(from).unwrap().taken, 0, "the run has not ended");
     from.end(left, "done", None).unwrap();
     assert_eq!(into.merge(from).unwrap().taken, 1);
     assert_eq!(into.merge(from).unwrap().taken, 0);
@@ -277,7 +277,7 @@ pub(super) fn merged_once(into: &Store, from: &Store) {
     let here: Vec<Run> = into.runs().unwrap().into_iter().filter(|run| run.uid == uid).collect();
     assert_eq!((here.len(), here[0].state.as_str(), &here[0].error), (1, "done", &None));
     assert_eq!(into.measurements(here[0].id).unwrap(), from.measurements(left).unwrap());
-    // And the other way round, where it is as it is here.
+    // And in the other direction, with no changes.
     assert_eq!(from.merge(into).unwrap().known, into.runs().unwrap().len() as u64 - before as u64);
 }
 

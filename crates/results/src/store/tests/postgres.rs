@@ -1,4 +1,4 @@
-//! The same of a database, with a server of the test's own.
+//! The same checks for a database, with a separate server for the test.
 
 use super::*;
 use cluster::server;
@@ -18,18 +18,18 @@ fn url(server: &Server, secret: &str) -> StoreAt {
 }
 
 #[test]
-fn a_database_keeps_what_a_file_keeps() {
+fn database_behaves_like_a_file() {
     let Some(mut server) = server() else { return };
     let at = url(&server, SECRET);
     let (store, other) = (at.open().unwrap(), at.open().unwrap());
-    numbers_are_kept(&store);
-    one_of_two_does_it(&store, &other);
+    check_measurements(&store);
+    check_begin_alone(&store, &other);
     let dir = tempfile::tempdir().unwrap();
     let file = Store::open(&dir.path().join("file")).unwrap();
-    merged_once(&store, &file);
-    merged_once(&Store::open(&dir.path().join("back")).unwrap(), &store);
+    check_merge(&store, &file);
+    check_merge(&Store::open(&dir.path().join("back")).unwrap(), &store);
 
-    // Who is gone holds nothing.
+    // A closed connection holds no run.
     let work = || new("experiment", "gone", json!({}));
     other.begin(&work()).unwrap();
     assert_eq!(store.running("experiment", "gone").unwrap().len(), 1);
@@ -38,7 +38,7 @@ fn a_database_keeps_what_a_file_keeps() {
         store.running("experiment", "gone").unwrap().is_empty()
     });
 
-    // A server that is started anew between two statements is waited for and asked again, and what runs here goes on.
+    // After a restart of the server between two statements, the store reconnects, repeats the request, and its runs continue.
     let ((begun, wait), (gone, go)) = (channel(), channel());
     std::thread::scope(|scope| {
         let at = &at;
@@ -64,7 +64,7 @@ fn many_machines_fill_one_database() {
     let at = url(&server, SECRET);
     const MACHINES: u32 = 8;
     let ready = AtomicU32::new(0);
-    // Each opens it anew: the tables are made once.
+    // Each machine opens the store; the tables are created once.
     let all: Vec<usize> = std::thread::scope(|scope| {
         let machines: Vec<_> = (0..MACHINES)
             .map(|machine| {
@@ -81,7 +81,7 @@ fn many_machines_fill_one_database() {
                             done += 1;
                         }
                     }
-                    // Who ends gives up what it holds: all wait for each other.
+                    // A thread that ends releases its runs, so all wait for each other.
                     ready.fetch_add(1, Relaxed);
                     testing::wait_until("all machines", || ready.load(Relaxed) == MACHINES);
                     done
@@ -90,15 +90,15 @@ fn many_machines_fill_one_database() {
             .collect();
         machines.into_iter().map(|machine| machine.join().unwrap()).collect()
     });
-    assert_eq!(all.iter().sum::<usize>(), 10, "each figure was done by one of them: {all:?}");
+    assert_eq!(all.iter().sum::<usize>(), 10, "each figure was done by exactly one machine: {all:?}");
     let store = at.open().unwrap();
     assert_eq!(store.runs_of_kind("experiment").unwrap().len(), 10);
 }
 
 #[test]
-fn who_may_not_come_in_is_told_so_without_the_password() {
+fn authentication_errors_do_not_show_the_password() {
     let Some(server) = server() else { return };
-    let Err(error) = url(&server, "not/the+password").open() else { panic!("it opens") };
+    let Err(error) = url(&server, "not/the+password").open() else { panic!("the store was opened") };
     let message = error.to_string();
     assert!(message.contains("authentication failed") && message.contains("127.0.0.1"), "{message}");
     assert!(!message.contains("the+password") && !message.contains("the%2Bpassword"), "{message}");
