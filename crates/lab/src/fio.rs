@@ -130,25 +130,25 @@ fn once(job: &Path, turn: &mut Turn) -> Result<Value, Error> {
     let mut command = disk::command("fio");
     command.arg("--output-format=json").arg(job).current_dir(dir.path()).stdin(Stdio::null());
     let output = disk::run_tool(&mut command, "fio")?;
-    let told = String::from_utf8_lossy(&output.stdout);
+    let report = String::from_utf8_lossy(&output.stdout);
     // Notes of fio may precede its JSON output.
-    let told = told.find('{').and_then(|at| serde_json::from_str::<Value>(&told[at..]).ok());
+    let report = report.find('{').and_then(|at| serde_json::from_str::<Value>(&report[at..]).ok());
     if disk::interrupted() {
         return Err(Error::Interrupted("this repetition is discarded".to_owned()));
     }
-    let Some(told) = told.filter(|_| output.status.success()) else {
+    let Some(report) = report.filter(|_| output.status.success()) else {
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no output");
         return Err(Error::Failed(format!("fio of {} failed: {last}", job.display())));
     };
-    turn.record(&numbers(&told, turn.subject, turn.repetition))?;
-    turn.record_document("fio", &told)?;
-    Ok(told)
+    turn.record(&numbers(&report, turn.subject, turn.repetition))?;
+    turn.record_document("fio", &report)?;
+    Ok(report)
 }
 
 /// The jobs of a run with a nonzero amount of data, by name and direction.
-fn jobs(told: &Value) -> impl Iterator<Item = (&str, &'static str, &Value)> {
-    let jobs = told.get("jobs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+fn jobs(report: &Value) -> impl Iterator<Item = (&str, &'static str, &Value)> {
+    let jobs = report.get("jobs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     jobs.iter().flat_map(|job| {
         let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
         DIRECTIONS.into_iter().filter_map(move |direction| {
@@ -185,7 +185,7 @@ const REPORTED: [Reported; 4] = [
     Reported { measure: measures::LATENCY_US, quantile: "_max", pointer: "/clat_ns/max", over: 1e3 },
 ];
 
-fn numbers(told: &Value, subject: &str, repetition: u64) -> Vec<Measurement> {
+fn numbers(report: &Value, subject: &str, repetition: u64) -> Vec<Measurement> {
     let of_job = |(job, direction, moved): (&str, &'static str, &Value)| {
         let one = |Reported { measure, quantile, pointer, over }: Reported| {
             let measure = measure.of(&format!("{job}_{direction}{quantile}"));
@@ -193,14 +193,14 @@ fn numbers(told: &Value, subject: &str, repetition: u64) -> Vec<Measurement> {
         };
         REPORTED.into_iter().filter_map(one).collect::<Vec<_>>()
     };
-    jobs(told).flat_map(of_job).collect()
+    jobs(report).flat_map(of_job).collect()
 }
 
 fn outcome(measured: Measured<Vec<(&'static str, Vec<Value>)>>) -> FioOutcome {
     let Measured { name, restored, disk, result: sides } = measured;
     let first = &sides[0].1[0];
     let version = first.get("fio version").and_then(Value::as_str).unwrap_or("unknown").to_owned();
-    let mut told = Vec::new();
+    let mut found_jobs = Vec::new();
     for (job, direction, _) in jobs(first) {
         let values = |runs: &[Value], Reported { pointer, over, .. }: &Reported| -> Vec<f64> {
             let of = |run: &Value| {
@@ -219,14 +219,14 @@ fn outcome(measured: Measured<Vec<(&'static str, Vec<Value>)>>) -> FioOutcome {
         let ratio = of(SUBJECTS[0]).zip(of(SUBJECTS[1])).and_then(|(aged, unaged)| {
             median_interval(&aged.iter().zip(&unaged).map(|(aged, unaged)| aged / unaged).collect::<Vec<_>>())
         });
-        told.push(FioJob {
+        found_jobs.push(FioJob {
             job: job.to_owned(),
             direction: direction.to_owned(),
             sides: sides.iter().filter_map(|(subject, runs)| Some((named(subject), side(runs)?))).collect(),
             iops_ratio: ratio,
         });
     }
-    FioOutcome { name, kept: restored, modelled_disk: disk, fio_version: version, jobs: told }
+    FioOutcome { name, kept: restored, modelled_disk: disk, fio_version: version, jobs: found_jobs }
 }
 
 #[cfg(test)]
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn reported_values_are_found() {
-        let told = |iops: f64| {
+        let report = |iops: f64| {
             serde_json::json!({
                 "fio version": "fio-3.33",
                 "jobs": [{
@@ -259,7 +259,7 @@ mod tests {
                 }],
             })
         };
-        let numbers = numbers(&told(10.0), "aged", 2);
+        let numbers = numbers(&report(10.0), "aged", 2);
         let names: Vec<_> = numbers.iter().map(|n| (n.measure.as_str(), n.value)).collect();
         assert_eq!(
             names,
@@ -271,7 +271,8 @@ mod tests {
             ]
         );
         let restored = Restored { method: crate::RollbackMethod::Copied, sha256: None, restored_bytes: None };
-        let sides = vec![("aged", vec![told(10.0), told(30.0)]), ("unaged", vec![told(20.0), told(40.0)])];
+        let sides =
+            vec![("aged", vec![report(10.0), report(30.0)]), ("unaged", vec![report(20.0), report(40.0)])];
         let outcome = outcome(Measured { name: "a".to_owned(), restored, disk: None, result: sides });
         assert_eq!(outcome.jobs.len(), 1);
         assert_eq!(outcome.jobs[0].iops_ratio.unwrap().median, 0.625);
@@ -286,8 +287,8 @@ mod tests {
 
         #[test]
         fn any_output_is_parsed_without_panic(text in "[\\[\\]{}\":,a-z0-9. ]{0,200}") {
-            if let Ok(told) = serde_json::from_str::<Value>(&text) {
-                numbers(&told, "", 1);
+            if let Ok(report) = serde_json::from_str::<Value>(&text) {
+                numbers(&report, "", 1);
             }
         }
     }

@@ -3,8 +3,8 @@
 //! figures of layout scores by day and by file size).
 
 mod agree;
+mod checkpoint_stats;
 pub mod distance;
-mod seen;
 mod sides;
 
 pub use agree::{Day, Distances, SizeScores, Verified};
@@ -16,10 +16,10 @@ use crate::work::Work;
 use crate::workload::unless_interrupted;
 use ager::office::OfficeOptions;
 use ager::snapshots::{Options, Series};
+use checkpoint_stats::CheckpointStats;
 use disk::Session;
 use results::measures;
 use results::{NewRun, RunId, Store, Watch, number};
-use seen::Seen;
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,9 +93,13 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
     let (mut agreed, mut given) = (None, None);
     match &spec.case {
         Case::Given { real, replayed } => {
-            agreed = Some(agree::agree(&spec.name, &seen::of_files(real)?, &seen::of_files(replayed)?)?);
+            agreed = Some(agree::agree(
+                &spec.name,
+                &checkpoint_stats::of_files(real)?,
+                &checkpoint_stats::of_files(replayed)?,
+            )?);
         }
-        Case::Replayed { real, .. } => given = Some(seen::of_files(real)?),
+        Case::Replayed { real, .. } => given = Some(checkpoint_stats::of_files(real)?),
         Case::Office { .. } => {}
     }
     let work = Work::take(&spec.work)?;
@@ -133,7 +137,7 @@ pub(crate) fn made(
     dir: &Path,
     name: &str,
     case: &Case,
-    given: Option<Vec<Seen>>,
+    given: Option<Vec<CheckpointStats>>,
     watch: &mut dyn Watch,
 ) -> Result<Verified, Error> {
     let image = |side: &str| dir.join(format!("{name}.{side}.img"));
@@ -143,7 +147,7 @@ pub(crate) fn made(
         }
         (Case::Office { office, options, write_back_bytes, made }, _) => {
             let (snapshots, seen) = sides::office(session, made, &image("real"), office, watch)?;
-            let options = in_windows(options, &snapshots, office);
+            let options = scale_intervals(options, &snapshots, office);
             (seen, Box::new(snapshots), options, made, *write_back_bytes)
         }
         _ => unreachable!("snapshots that are given are looked at before"),
@@ -154,7 +158,7 @@ pub(crate) fn made(
 }
 
 /// The options for snapshots of an office, whose work intervals are scaled down.
-fn in_windows(options: &Options, snapshots: &[Snapshot], office: &OfficeOptions) -> Options {
+fn scale_intervals(options: &Options, snapshots: &[Snapshot], office: &OfficeOptions) -> Options {
     let ends = |snapshot: Option<&Snapshot>| snapshot.map_or(0, |snapshot| snapshot.info().ended_ns);
     let worked_ns = ends(snapshots.last()) - ends(snapshots.first());
     let windows = i64::try_from(office.days * office.windows_a_day()).unwrap_or(i64::MAX).max(1);

@@ -36,13 +36,13 @@ pub struct Look {
 }
 
 /// An inspected file system, and the data for a copy that receives the new file.
-pub struct Seen {
+pub struct Inspected {
     pub look: Look,
-    pub rest: Option<Rest>,
+    pub copy_source: Option<CopySource>,
 }
 
 /// The data for a writable copy of a file system.
-pub struct Rest {
+pub struct CopySource {
     /// Opens the file system.
     pub made: Made,
     /// Opens the file system read-only, so that no byte of it changes.
@@ -61,7 +61,7 @@ pub fn look(
     subject: &Subject,
     scratch: &Path,
     watch: &mut dyn Watch,
-) -> Result<Seen, Error> {
+) -> Result<Inspected, Error> {
     let (made, restored, name) = match subject {
         Subject::Directory(dir) => {
             let name = dir.display().to_string();
@@ -72,7 +72,7 @@ pub fn look(
                 "new file: senesce does not write to a file system in use; use `senesce probe new-file`"
                     .to_owned(),
             );
-            return Ok(Seen { look, rest: None });
+            return Ok(Inspected { look, copy_source: None });
         }
         Subject::Disk(made) => {
             let name = place(&made.home).display().to_string();
@@ -112,10 +112,10 @@ pub fn look(
     let (mut look, without, free_bytes, maps_files) = seen?;
     if !maps_files {
         look.not_measured.push(format!("new file: {} does not report file extents", look.fs));
-        return Ok(Seen { look, rest: None });
+        return Ok(Inspected { look, copy_source: None });
     }
-    let rest = Rest { made, only_read, without, free_bytes, _restored: restored };
-    Ok(Seen { look, rest: Some(rest) })
+    let copy_source = CopySource { made, only_read, without, free_bytes, _restored: restored };
+    Ok(Inspected { look, copy_source: Some(copy_source) })
 }
 
 /// The path of a disk.

@@ -2,7 +2,7 @@
 //! files. So the copy of a large device is small, and the device itself is only read.
 
 use super::NewFileSize;
-use super::look::{Rest, Seen, place};
+use super::look::{CopySource, Inspected, place};
 use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::messages::bytes;
@@ -21,12 +21,14 @@ const ROOM_BYTES: u64 = 64 << 20;
 /// Writes a new file of the same size to a copy of each.
 pub fn measure(
     session: &Arc<Session>,
-    seen: &mut [Seen],
+    inspected: &mut [Inspected],
     size: NewFileSize,
     scratch: &Path,
     watch: &mut dyn Watch,
 ) -> Result<(), Error> {
-    let Some(free) = seen.iter().filter_map(|seen| Some(seen.rest.as_ref()?.free_bytes)).min() else {
+    let Some(free) =
+        inspected.iter().filter_map(|inspected| Some(inspected.copy_source.as_ref()?.free_bytes)).min()
+    else {
         return Ok(());
     };
     let new_bytes = match size {
@@ -34,9 +36,9 @@ pub fn measure(
         NewFileSize::Published => match probe::new_file_bytes(free) {
             Some(bytes) => bytes,
             None => {
-                for seen in seen {
+                for inspected in inspected {
                     let free = bytes(free);
-                    seen.look.not_measured.push(format!("new file: only {free} free on one side"));
+                    inspected.look.not_measured.push(format!("new file: only {free} free on one side"));
                 }
                 return Ok(());
             }
@@ -49,10 +51,10 @@ pub fn measure(
             fits
         }
     };
-    for Seen { look, rest } in seen {
-        let Some(rest) = rest else { continue };
+    for Inspected { look, copy_source } in inspected {
+        let Some(copy_source) = copy_source else { continue };
         watch.phase(&format!("{}: new file on a copy", look.name), None);
-        match on_copy(session, rest, new_bytes, scratch)? {
+        match on_copy(session, copy_source, new_bytes, scratch)? {
             Ok(new) => look.new_file = Some(new),
             Err(why) => look.not_measured.push(format!("new file: {why}")),
         }
@@ -63,16 +65,16 @@ pub fn measure(
 /// The new file on a copy, or why there is no space for a copy.
 fn on_copy(
     session: &Arc<Session>,
-    rest: &Rest,
+    copy_source: &CopySource,
     new_bytes: u64,
     scratch: &Path,
 ) -> Result<Result<probe::NewFile, String>, Error> {
     let dir = Scratch::make(session, scratch, "senesce-copy")?;
     let path = dir.path().join("copy.img");
-    if let Err(why) = copy(session, rest, new_bytes, &path)? {
+    if let Err(why) = copy(session, copy_source, new_bytes, &path)? {
         return Ok(Err(why));
     }
-    let copy = crate::age::open(session, &Made { home: Home::Image(path), ..rest.made.clone() })?;
+    let copy = crate::age::open(session, &Made { home: Home::Image(path), ..copy_source.made.clone() })?;
     copy.settle()?;
     let new = probe::new_file(copy.root(), new_bytes);
     copy.close()?;
@@ -90,15 +92,20 @@ fn on_copy(
 }
 
 /// Makes the copy, or returns why there is no space for it.
-fn copy(session: &Arc<Session>, rest: &Rest, new_bytes: u64, to: &Path) -> Result<Result<(), String>, Error> {
+fn copy(
+    session: &Arc<Session>,
+    copy_source: &CopySource,
+    new_bytes: u64,
+    to: &Path,
+) -> Result<Result<(), String>, Error> {
     // The data of a modelled disk is readable only while the disk is served.
-    let served = match &rest.made.home {
-        Home::Modelled { .. } => Some(crate::age::open(session, &rest.only_read)?),
+    let served = match &copy_source.made.home {
+        Home::Modelled { .. } => Some(crate::age::open(session, &copy_source.only_read)?),
         _ => None,
     };
     let device = served.as_ref().and_then(|target| target.device());
-    let source = device.map_or_else(|| place(&rest.made.home), |(device, _)| device);
-    let copied = copy_of(&Kept::of(&source, &rest.without)?, new_bytes, to);
+    let source = device.map_or_else(|| place(&copy_source.made.home), |(device, _)| device);
+    let copied = copy_of(&Kept::of(&source, &copy_source.without)?, new_bytes, to);
     if let Some(served) = served {
         served.close()?;
     }

@@ -1,7 +1,7 @@
 //! Measures the agreement of two file systems, checkpoint by checkpoint.
 
+use super::checkpoint_stats::CheckpointStats;
 use super::distance::{earth_mover, kolmogorov_smirnov};
-use super::seen::Seen;
 use crate::Error;
 use probe::{ExtentBin, FreeSpace};
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ pub struct SizeScores {
 }
 
 /// Compares the observations of both at the same checkpoints. Refuses snapshots that do not share a history.
-pub fn agree(name: &str, real: &[Seen], replayed: &[Seen]) -> Result<Verified, Error> {
+pub fn agree(name: &str, real: &[CheckpointStats], replayed: &[CheckpointStats]) -> Result<Verified, Error> {
     let (Some(last), Some(replayed_last)) = (real.last(), replayed.last()) else {
         return Err(Error::Refused("no snapshots to compare; give at least one of each side".to_owned()));
     };
@@ -121,7 +121,7 @@ pub fn agree(name: &str, real: &[Seen], replayed: &[Seen]) -> Result<Verified, E
     })
 }
 
-fn day(day: u64, real: &Seen, replayed: &Seen) -> Day {
+fn day(day: u64, real: &CheckpointStats, replayed: &CheckpointStats) -> Day {
     Day {
         day,
         real_score: real.stat.layout_score,
@@ -173,7 +173,7 @@ pub fn lengths(histogram: &[ExtentBin]) -> Vec<(f64, f64)> {
     histogram.iter().map(|bin| ((bin.lower_bytes as f64).log2(), bin.extents as f64)).collect()
 }
 
-fn by_size(real: &Seen, replayed: &Seen) -> Vec<SizeScores> {
+fn by_size(real: &CheckpointStats, replayed: &CheckpointStats) -> Vec<SizeScores> {
     let mut classes: BTreeMap<u64, SizeScores> = BTreeMap::new();
     let none = |upper_bytes| SizeScores {
         upper_bytes,
@@ -195,12 +195,12 @@ fn by_size(real: &Seen, replayed: &Seen) -> Vec<SizeScores> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seen;
+    use super::super::checkpoint_stats;
     use super::*;
     use snapshot::{Entry, Extent, Info, Kind, ROOT, SnapshotBuilder};
 
     /// A file system with files of the given numbers of blocks, each fragmented after its first block or not.
-    fn file_system(files: &[(u64, bool)]) -> Seen {
+    fn file_system(files: &[(u64, bool)]) -> CheckpointStats {
         let entry = |kind, size| Entry {
             parent: ROOT,
             kind,
@@ -226,7 +226,7 @@ mod tests {
         }
         let lengths =
             files.iter().map(|(blocks, _)| disk::Extent { start_bytes: 0, len_bytes: blocks * 4096 });
-        seen::of(&builder.finish(), Some(probe::free_space(&lengths.collect::<Vec<_>>())))
+        checkpoint_stats::of(&builder.finish(), Some(probe::free_space(&lengths.collect::<Vec<_>>())))
     }
 
     #[test]

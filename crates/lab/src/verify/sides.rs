@@ -1,8 +1,8 @@
 //! The two file systems: the real one, used by a synthetic office, and the one on which the workload of its snapshots is replayed. A
 //! snapshot of each is taken at every checkpoint.
 
+use super::checkpoint_stats::{self, CheckpointStats};
 use super::fresh;
-use super::seen::{self, Seen};
 use crate::Error;
 use crate::manifest::Made;
 use crate::workload::{Driver as _, Traced};
@@ -23,7 +23,7 @@ pub fn office(
     path: &Path,
     options: &OfficeOptions,
     watch: &mut dyn Watch,
-) -> Result<(Vec<Snapshot>, Vec<Seen>), Error> {
+) -> Result<(Vec<Snapshot>, Vec<CheckpointStats>), Error> {
     let mut side = fresh(session, made, path)?;
     let mut office = Office::new(side.target_mut().root(), *options)?;
     let (mut snapshots, mut seen) = (Vec::new(), Vec::new());
@@ -56,7 +56,7 @@ pub fn replayed(
     path: &Path,
     input: SnapshotInput,
     watch: &mut dyn Watch,
-) -> Result<Vec<Seen>, Error> {
+) -> Result<Vec<CheckpointStats>, Error> {
     let mut side = fresh(session, made, path)?;
     let SnapshotInput { series, options, write_back_bytes } = input;
     let (checkpoints, seed) = (series.count() as u64, options.seed);
@@ -76,11 +76,11 @@ pub fn replayed(
 }
 
 /// Takes a snapshot, and records the free space.
-fn take(target: &mut dyn Target) -> Result<(Snapshot, Seen), Error> {
+fn take(target: &mut dyn Target) -> Result<(Snapshot, CheckpointStats), Error> {
     target.settle()?;
     let snapshot = probe::snapshot(target.root(), results::TOOL, threads(), None)?;
     let free = target.free_extents()?.map(|extents| probe::free_space(&extents));
-    let seen = seen::of(&snapshot, free);
+    let seen = checkpoint_stats::of(&snapshot, free);
     Ok((snapshot, seen))
 }
 

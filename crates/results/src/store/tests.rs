@@ -72,8 +72,8 @@ fn reading_an_older_store_reports_how_to_upgrade_it() {
     old(&path);
     let at = StoreAt::File(path.clone());
     let Err(error) = at.read() else { panic!("an older store was read") };
-    let told = format!("{}: it has layout 1; any run or `senesce report` upgrades it", path.display());
-    assert_eq!(error.to_string(), format!("result store {told}"));
+    let expected = format!("{}: it has layout 1; any run or `senesce report` upgrades it", path.display());
+    assert_eq!(error.to_string(), format!("result store {expected}"));
     drop(at.open().unwrap());
     let read = at.read().unwrap();
     assert_eq!(read.runs().unwrap().len(), 2);

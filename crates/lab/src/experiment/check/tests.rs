@@ -352,8 +352,11 @@ fn seeds_are_judged_separately() {
     let mut two = outcome(vec![at("xfs", "hdd", "", 1, 0.5, 1.0), at("xfs", "hdd", "", 1, 0.5, 3.0)]);
     two.checkpoints[1].seed = 2;
     let checked = check(&claim(MODELLED, Rule { last_above: Some(2.0), ..Rule::default() }), &two);
-    let told: Vec<_> = checked.iter().map(|c| (c.claim.as_str(), c.holds)).collect();
-    assert_eq!(told, [("xfs, hdd, seed 1: it ages", Some(false)), ("xfs, hdd, seed 2: it ages", Some(true))]);
+    let verdicts: Vec<_> = checked.iter().map(|c| (c.claim.as_str(), c.holds)).collect();
+    assert_eq!(
+        verdicts,
+        [("xfs, hdd, seed 1: it ages", Some(false)), ("xfs, hdd, seed 2: it ages", Some(true))]
+    );
 }
 
 #[test]
@@ -363,9 +366,9 @@ fn reason_is_shown_without_changing_the_verdict() {
         why: "because".to_owned(),
         ..claim(MODELLED, Rule { last_below: Some(5.0), ..Rule::default() })
     };
-    let told: Vec<(Option<bool>, String)> =
+    let verdicts: Vec<(Option<bool>, String)> =
         check(&below, &outcome).into_iter().map(|checked| (checked.holds, checked.reason)).collect();
-    assert_eq!(told, [(Some(true), String::new()), (Some(false), "because".to_owned())]);
+    assert_eq!(verdicts, [(Some(true), String::new()), (Some(false), "because".to_owned())]);
 }
 
 #[test]

@@ -68,26 +68,26 @@ impl Judge<'_> {
         };
         let over_option = |option: &String| {
             let same = |other: &Line| (&other.fs, &other.disk) == (&line.fs, &line.disk);
-            let other = self.beside(line, |other| same(other) && other.option == *option)?;
+            let other = self.find_line(line, |other| same(other) && other.option == *option)?;
             let value = |line| self.value(line, &check.side, &check.measure, last);
             Ok((format!("relative to {option}, round {last}"), value(line)? / value(other)?))
         };
         let over_disk = |disk: &String| {
             let same = |other: &Line| (&other.fs, &other.option) == (&line.fs, &line.option);
-            let other = self.beside(line, |other| same(other) && other.disk == *disk)?;
+            let other = self.find_line(line, |other| same(other) && other.disk == *disk)?;
             let value = |line| self.value(line, &check.side, &check.measure, last);
             Ok((format!("relative to {disk}, round {last}"), value(line)? / value(other)?))
         };
         let over_unaged_of = |fs: &String| {
             let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
-            let other = self.beside(line, |other| same(other) && other.fs == *fs)?;
+            let other = self.find_line(line, |other| same(other) && other.fs == *fs)?;
             let value = self.value(line, &check.side, &check.measure, last)?;
             let of_other = self.value(other, SUBJECTS[1], &check.measure, last)?;
             Ok((format!("relative to {fs}, unaged, round {last}"), value / of_other))
         };
         let over_fs = |fs: &String| {
             let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
-            let other = self.beside(line, |other| same(other) && other.fs == *fs)?;
+            let other = self.find_line(line, |other| same(other) && other.fs == *fs)?;
             let growth = |line| self.growth(line, &check.side, &check.measure);
             let what = format!("growth from round {first} to {last}, relative to {fs}");
             Ok((what, growth(line)? / growth(other)?))
@@ -164,9 +164,9 @@ impl Judge<'_> {
     }
 
     /// Finds the line to compare with.
-    fn beside(&self, line: &Line, which: impl Fn(&Line) -> bool) -> Result<&Line, String> {
-        let beside = |other: &&Line| other.seed == line.seed && which(other);
-        self.lines.iter().find(beside).ok_or_else(|| "no measurement to compare with".to_owned())
+    fn find_line(&self, line: &Line, which: impl Fn(&Line) -> bool) -> Result<&Line, String> {
+        let matches = |other: &&Line| other.seed == line.seed && which(other);
+        self.lines.iter().find(matches).ok_or_else(|| "no measurement to compare with".to_owned())
     }
 
     fn growth(&self, line: &Line, side: &str, measure: &str) -> Result<f64, String> {

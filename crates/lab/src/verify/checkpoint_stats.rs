@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The observations of a checkpoint.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct CheckpointStats {
     /// The kind of file system.
     pub fs: String,
     /// The statistics of the snapshot, with its layout score.
@@ -21,18 +21,18 @@ pub struct Seen {
 }
 
 /// The observations from a snapshot.
-pub fn of(snapshot: &Snapshot, free: Option<FreeSpace>) -> Seen {
+pub fn of(snapshot: &Snapshot, free: Option<FreeSpace>) -> CheckpointStats {
     let mut linked = HashSet::new();
     let files = snapshot.entries().iter().filter(|entry| entry.kind == Kind::File);
     let once = files.filter(|entry| entry.links < 2 || linked.insert(entry.inode));
     let mut sizes: Vec<u64> = once.map(|entry| entry.size).collect();
     sizes.sort_unstable();
-    Seen { fs: snapshot.info().fs.clone(), stat: Stat::of(snapshot), sizes, free }
+    CheckpointStats { fs: snapshot.info().fs.clone(), stat: Stat::of(snapshot), sizes, free }
 }
 
 /// The observations from snapshot files, which must be of one file system and in order of time. A file `NAME.free.json` next to a snapshot
 /// holds the output of `probe free-space --json` of the same time.
-pub fn of_files(paths: &[PathBuf]) -> Result<Vec<Seen>, Error> {
+pub fn of_files(paths: &[PathBuf]) -> Result<Vec<CheckpointStats>, Error> {
     let mut before: Option<Snapshot> = None;
     let mut seen = Vec::new();
     for path in paths {
