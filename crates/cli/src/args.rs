@@ -4,7 +4,6 @@ mod activity;
 mod age;
 mod bench;
 mod betreefs;
-mod by;
 mod compare_layout;
 mod disk;
 mod experiment;
@@ -21,6 +20,7 @@ mod results;
 mod served;
 mod snapshot;
 mod verify;
+mod workload;
 
 pub use self::activity::*;
 pub use self::bench::*;
@@ -29,7 +29,6 @@ pub use self::ffs::*;
 pub use self::image::*;
 pub use self::snapshot::*;
 pub use age::*;
-pub use by::*;
 pub use compare_layout::*;
 pub use disk::*;
 pub use experiment::*;
@@ -43,6 +42,7 @@ pub use profile::*;
 pub use results::*;
 pub use served::*;
 pub use verify::*;
+pub use workload::*;
 
 use ::results::StoreAt;
 use clap::{Args, Parser, Subcommand};
@@ -133,7 +133,7 @@ pub struct Json {
 
 /// The command line. `betreefs` and `mount.fuse.betreefs` stand for `senesce betreefs mount`, as mount(8) calls them, and `bench NAME` for
 /// `bench personality NAME`.
-pub fn words() -> Vec<OsString> {
+pub fn argv() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let is_personality = |word: &OsString| {
         let word = word.to_string_lossy();

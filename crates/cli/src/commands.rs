@@ -16,7 +16,6 @@ mod export;
 mod ffs;
 mod generate;
 mod image;
-mod outside;
 mod probe;
 mod profile;
 mod report;
@@ -25,8 +24,9 @@ mod snapshot;
 mod store;
 mod trace;
 mod verify;
+mod vm_dispatch;
 
-pub use outside::Failed;
+pub use vm_dispatch::FailedInVm;
 
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
 use anyhow::{Result, bail};
@@ -48,7 +48,7 @@ pub fn run(args: Senesce) -> Result<()> {
     );
     // What only reads, and saved images, take any name.
     if runs && !matches!(args.command, Command::Image(_) | Command::Probe(_)) {
-        refuse_paths_that_are_not_text()?;
+        check_utf8_arguments()?;
     }
     // Before any thread starts, so that every mount belongs to this process alone and dies with it.
     if runs {
@@ -102,7 +102,7 @@ pub fn run(args: Senesce) -> Result<()> {
 }
 
 /// Refuses names that are not UTF-8 before anything is done: what is recorded of a run, its paths and its command line, is text.
-fn refuse_paths_that_are_not_text() -> Result<()> {
+fn check_utf8_arguments() -> Result<()> {
     if let Some(argument) = std::env::args_os().skip(1).find(|argument| argument.to_str().is_none()) {
         bail!("argument {argument:?} is not UTF-8, but run records are text; choose another name");
     }

@@ -14,14 +14,14 @@ fn main() -> ExitCode {
     if vm::is_init() {
         vm::init();
     }
-    let args = args::Senesce::parse_from(args::words());
+    let args = args::Senesce::parse_from(args::argv());
     let status = match commands::run(args) {
         Ok(()) => 0,
         // Whoever read has read enough.
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => match error.downcast_ref() {
             // In a virtual machine, where it has said why.
-            Some(commands::Failed(status)) => *status,
+            Some(commands::FailedInVm(status)) => *status,
             None => {
                 // One line, whatever a tool below has printed over several.
                 let message = message(&error);

@@ -21,7 +21,7 @@ pub fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> 
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(headings);
     for row in rows {
-        table.add_row(row.into_iter().map(|cell| shown(&cell)));
+        table.add_row(row.into_iter().map(|cell| printable(&cell)));
     }
     line(&table.trim_fmt())
 }
@@ -34,12 +34,12 @@ pub fn markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) 
 }
 
 fn markdown_row<'c>(cells: impl Iterator<Item = &'c str>) -> String {
-    let cells: Vec<_> = cells.map(|cell| shown(cell).replace('|', "\\|").replace('\n', " ")).collect();
+    let cells: Vec<_> = cells.map(|cell| printable(cell).replace('|', "\\|").replace('\n', " ")).collect();
     format!("| {} |", cells.join(" | "))
 }
 
 /// A cell without what would steer a terminal: it may come from a file of others.
-fn shown(cell: &str) -> String {
+fn printable(cell: &str) -> String {
     cell.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_of_markdown_stays_one_cell() {
+    fn markdown_cell_is_escaped() {
         assert_eq!(
             markdown_row(["a|b", "two\nlines", "\x1b[2J"].into_iter()),
             "| a\\|b | two lines | \u{fffd}[2J |"

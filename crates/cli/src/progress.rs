@@ -18,7 +18,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn new() -> Progress {
-        Progress { bar: ProgressBar::hidden(), stop: TestStop::of_environment() }
+        Progress { bar: ProgressBar::hidden(), stop: TestStop::from_env() }
     }
 }
 

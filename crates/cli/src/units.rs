@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn sizes_and_times_are_what_they_say() {
+    fn values_parse_to_expected_units() {
         let sizes = [("4096", 4096), ("1K", 1024), ("1.5 KiB", 1536), ("2GiB", 1 << 31), ("1TiB", 1 << 40)];
         for (text, bytes) in sizes {
             assert_eq!(size(text), Ok(bytes));
@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_taken_or_refused(text in "\\PC{0,12}") {
+        fn arbitrary_text_does_not_panic(text in "\\PC{0,12}") {
             let _ = (size(&text), time(&text), share(&text));
         }
     }

@@ -1,6 +1,6 @@
 //! Arguments of `senesce age` and `senesce demo`.
 
-use super::{By, Clock, Work};
+use super::{Clock, Work, WorkloadArgs};
 use crate::units;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
@@ -33,44 +33,44 @@ pub struct Age {
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = units::size)]
     pub size: u64,
     /// Profile: built-in name or TOML file
-    #[arg(long, value_name = "PROFILE", default_value = "agrawal", conflicts_with = "by")]
+    #[arg(long, value_name = "PROFILE", default_value = "agrawal", conflicts_with = "workload")]
     pub profile: String,
     /// Target fullness, as a share of the size [default: from the profile, or 0.8; at most 0.5 on betreefs]
-    #[arg(long, value_name = "SHARE", value_parser = units::share, conflicts_with = "by")]
+    #[arg(long, value_name = "SHARE", value_parser = units::share, conflicts_with = "workload")]
     pub fullness: Option<f64>,
     /// Random seed
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
     /// Planner of the operations
-    #[arg(long, value_enum, default_value_t = Method::Planned, conflicts_with = "by")]
+    #[arg(long, value_enum, default_value_t = Method::Planned, conflicts_with = "workload")]
     pub method: Method,
     /// Bytes to create, in multiples of the size, filling included [default: the least that the profile allows]
-    #[arg(long, value_name = "N", value_parser = units::overwrites, conflicts_with = "by")]
+    #[arg(long, value_name = "N", value_parser = units::overwrites, conflicts_with = "workload")]
     pub overwrites: Option<f64>,
     /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = units::time, conflicts_with = "by")]
+    #[arg(long, value_name = "TIME", value_parser = units::time, conflicts_with = "workload")]
     pub time: Option<Duration>,
     /// Stop when the chi-square p-value of the age distribution reaches P
-    #[arg(long, value_name = "P", value_parser = units::share, conflicts_with = "by")]
+    #[arg(long, value_name = "P", value_parser = units::share, conflicts_with = "workload")]
     pub fit: Option<f64>,
     #[command(flatten)]
-    pub by: By,
+    pub workload: WorkloadArgs,
     #[command(flatten)]
     pub work: Work,
     /// Name in the work directory [default: FS-PROFILE-SEED or FS-WORKLOAD-SEED]
     #[arg(long)]
     pub name: Option<String>,
     /// Replay threads [default: 1 on a modelled disk, else the fastest for the file system]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "by")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "workload")]
     pub threads: Option<u16>,
     /// How files get their data
-    #[arg(long, value_enum, default_value_t = Data::Auto, conflicts_with = "by")]
+    #[arg(long, value_enum, default_value_t = Data::Auto, conflicts_with = "workload")]
     pub data: Data,
     /// Action when the file system is full
-    #[arg(long, value_enum, default_value_t = OnFull::Skip, conflicts_with = "by")]
+    #[arg(long, value_enum, default_value_t = OnFull::Skip, conflicts_with = "workload")]
     pub on_full: OnFull,
     /// Do not write data into the surviving files; only extent maps can be measured afterwards
-    #[arg(long, conflicts_with = "by")]
+    #[arg(long, conflicts_with = "workload")]
     pub no_fill: bool,
     /// Options for mkfs, as one string
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, default_value = "")]
@@ -106,10 +106,10 @@ pub struct Age {
     #[arg(long)]
     pub resume: bool,
     /// Save the operation trace to FILE
-    #[arg(long, value_name = "FILE", conflicts_with = "by")]
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     pub save_trace: Option<PathBuf>,
     /// Plan only; do not touch a file system
-    #[arg(long, conflicts_with = "by")]
+    #[arg(long, conflicts_with = "workload")]
     pub plan_only: bool,
     #[command(flatten)]
     pub kernel: OnKernel,

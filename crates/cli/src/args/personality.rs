@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Target and number of runs of a server workload.
 #[derive(Args)]
-pub struct Ground {
+pub struct BenchSubject {
     /// Image, modelled disk or work directory of `senesce age`, its name in --work, or any directory or image
     #[arg(long, value_name = "WHAT")]
     pub on: PathBuf,
@@ -41,7 +41,7 @@ pub struct Personality {
     /// fileserver, varmail, webserver, or a TOML file
     pub personality: String,
     #[command(flatten)]
-    pub ground: Ground,
+    pub subject: BenchSubject,
     /// Duration of each run
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::time, conflicts_with = "operations")]
     pub time: Duration,
@@ -67,7 +67,7 @@ pub struct Fio {
     /// Job file; its data files must be in the directory that fio runs in
     pub job: PathBuf,
     #[command(flatten)]
-    pub ground: Ground,
+    pub subject: BenchSubject,
 }
 
 fn scale(text: &str) -> Result<f64, String> {

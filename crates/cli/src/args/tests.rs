@@ -24,7 +24,7 @@ fn program() -> clap::Command {
 }
 
 #[test]
-fn the_book_shows_every_command() {
+fn book_lists_every_command() {
     // The introduction has a table of all commands.
     let book = include_str!("../../../../docs/src/introduction.md");
     let mut commands = Vec::new();
@@ -42,7 +42,7 @@ fn the_book_shows_every_command() {
 
 /// A help that changes is a change for users: `UPDATE_EXPECT=1` writes the new one, to be read in the diff.
 #[test]
-fn the_help_of_every_command_is_the_one_on_file() {
+fn help_of_every_command_matches_golden_file() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/help");
     let mut expected = Vec::new();
     for_each(&program(), "", &mut |typed, command| {

@@ -55,7 +55,7 @@ impl Numbers {
         }
     }
 
-    fn say(&self) -> Result<()> {
+    fn print(&self) -> Result<()> {
         let Numbers { profiles, created, short_lived, bytes, .. } = *self;
         let bytes = lab::bytes(bytes);
         output::line(&format!(
@@ -117,7 +117,7 @@ fn record(tree: &Path, to: &Path, time: Duration, by: Option<WatchBy>, json: boo
             collected,
         });
     }
-    collected.say()?;
+    collected.print()?;
     warn(
         overflows,
         "overflows of the kernel queue (files are missing); raise fs.inotify.max_queued_events or fs.fanotify.max_queued_events",
@@ -145,7 +145,7 @@ fn import(from: LogFormat, logs: &[PathBuf], to: &Path, json: bool) -> Result<()
     if json {
         return output::json(&numbers);
     }
-    numbers.say()
+    numbers.print()
 }
 
 fn show(set: &Path, json: bool) -> Result<()> {

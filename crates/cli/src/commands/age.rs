@@ -1,9 +1,9 @@
 //! `senesce age`.
 
-mod by;
+mod workload;
 
 use crate::args::{self, Age};
-use crate::commands::outside;
+use crate::commands::vm_dispatch;
 use crate::output;
 use crate::progress::Progress;
 use ager::Conditions;
@@ -17,17 +17,17 @@ use std::path::{Path, PathBuf};
 pub const MEMORY: &str = "/dev/shm/senesce";
 
 pub fn run(args: &Age) -> Result<()> {
-    let workload = by::workload(&args.by)?;
+    let workload = workload::find(&args.workload)?;
     let source = match &workload {
         Some((workload, _)) => workload.name().to_owned(),
         None => profile::load(&args.profile)?.name,
     };
-    if let Some(place) = outside::of_age(args, &source)? {
-        return outside::whole(&place);
+    if let Some(dispatch) = vm_dispatch::for_age(args, &source)? {
+        return vm_dispatch::run(&dispatch);
     }
     if let Some((workload, round)) = workload {
         mpi::alone()?;
-        return by::run(args, workload, round);
+        return workload::run(args, workload, round);
     }
     let spec = spec(args)?;
     let world = World::join(disk::interrupted)?;

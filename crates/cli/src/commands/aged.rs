@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The work directory, and the name in it, of an aged file system that is named by its image or, with a work directory, by its
 /// name.
-pub fn place(work: Option<&Path>, image: &Path) -> Result<(PathBuf, String)> {
+pub fn locate(work: Option<&Path>, image: &Path) -> Result<(PathBuf, String)> {
     let parent = image.parent().filter(|parent| !parent.as_os_str().is_empty());
     let work = work.or(parent);
     let work = work.context("--on NAME needs --work, the work directory where it was aged")?;

@@ -1,10 +1,10 @@
 //! `senesce bench`.
 
 mod fio;
-mod ground;
 mod metadata;
 mod personality;
 mod remote;
+mod subject;
 
 use crate::args::BenchKind;
 use anyhow::Result;
@@ -16,14 +16,14 @@ pub fn run(kind: &BenchKind) -> Result<()> {
         BenchKind::Personality(args) => personality::run(args),
         BenchKind::Fio(args) => fio::run(args),
         BenchKind::MetadataRank => Ok(::bench::metadata::member(&remote::open, &disk::interrupted)?),
-        BenchKind::MetadataApart => {
-            Ok(::bench::metadata::apart(&remote::open, &disk::interrupted, &|| this("metadata-rank"))?)
-        }
+        BenchKind::MetadataApart => Ok(::bench::metadata::apart(&remote::open, &disk::interrupted, &|| {
+            self_command("metadata-rank")
+        })?),
     }
 }
 
 /// This program again, as a part of a benchmark.
-pub fn this(part: &str) -> Command {
+pub fn self_command(part: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["bench", part]);
     command

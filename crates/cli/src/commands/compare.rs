@@ -3,7 +3,7 @@
 mod across;
 mod first;
 
-use super::outside;
+use super::vm_dispatch;
 use crate::args::{self, Across, Compare};
 use crate::output::{self, number};
 use crate::progress::Progress;
@@ -23,8 +23,8 @@ struct Pairs {
 
 pub fn run(args: &Compare) -> Result<()> {
     let pairs = match vm::inside() {
-        Some(inside) => here(args, Some(&inside.kernel))?,
-        None => everywhere(args)?,
+        Some(inside) => compare_here(args, Some(&inside.kernel))?,
+        None => compare_on_all_kernels(args)?,
     };
     match (args.json, args.kernels.across) {
         (true, _) => output::json(&Pairs { pairs }),
@@ -34,24 +34,24 @@ pub fn run(args: &Compare) -> Result<()> {
 }
 
 /// Compares on all kernels that it takes.
-fn everywhere(args: &Compare) -> Result<Vec<Pair>> {
+fn compare_on_all_kernels(args: &Compare) -> Result<Vec<Pair>> {
     let named = if args.first.fs.is_empty() { named(args)? } else { Vec::new() };
     let mut pairs = Vec::new();
-    for place in outside::of_compare(args, &named)? {
-        pairs.extend(match place {
-            None => here(args, None)?,
-            Some(place) => outside::json::<Pairs>(&place)?.pairs,
+    for dispatch in vm_dispatch::for_compare(args, &named)? {
+        pairs.extend(match dispatch {
+            None => compare_here(args, None)?,
+            Some(dispatch) => vm_dispatch::run_json::<Pairs>(&dispatch)?.pairs,
         });
     }
     Ok(pairs)
 }
 
 /// Compares what belongs to this kernel: that of a virtual machine, or this machine's own.
-fn here(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
+fn compare_here(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
     let mut progress = Progress::new();
     let names = if args.first.fs.is_empty() {
-        let of_here = |manifest: &Manifest| manifest.made.kernel.as_ref() == kernel;
-        named(args)?.into_iter().filter(of_here).map(|manifest| manifest.name).collect()
+        let runs_here = |manifest: &Manifest| manifest.made.kernel.as_ref() == kernel;
+        named(args)?.into_iter().filter(runs_here).map(|manifest| manifest.name).collect()
     } else {
         first::age(args, kernel, &mut progress)?
     };
@@ -121,7 +121,7 @@ fn label(measure: &Measure, pair: &Pair) -> String {
 }
 
 /// One number over another, where both are there.
-fn over(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     a.zip(b).filter(|(_, b)| *b != 0.0).map(|(a, b)| a / b)
 }
 
@@ -130,7 +130,7 @@ pub fn show(pairs: &[Pair]) -> Result<()> {
     for pair in pairs {
         let rows = shown(pair).map(|measure| {
             let (aged, unaged) = (pair.aged.value(measure), pair.unaged.value(measure));
-            vec![label(measure, pair), number(aged), number(unaged), number(over(aged, unaged))]
+            vec![label(measure, pair), number(aged), number(unaged), number(ratio(aged, unaged))]
         });
         output::table(&[&pair.name, "aged", "unaged", "aged/unaged"], rows)?;
     }

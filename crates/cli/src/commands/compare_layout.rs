@@ -49,7 +49,7 @@ fn show(found: &LayoutComparison) -> Result<()> {
         ],
     )?;
     output::line("")?;
-    let apart = |what: &str, distances: Option<Distances>| {
+    let distance_row = |what: &str, distances: Option<Distances>| {
         let [doublings, ks] = [
             distances.map(|distances| distances.earth_mover_doublings),
             distances.map(|distances| distances.kolmogorov_smirnov),
@@ -59,9 +59,9 @@ fn show(found: &LayoutComparison) -> Result<()> {
     output::table(
         &["distance", "earth mover's, in doublings", "Kolmogorov-Smirnov"],
         [
-            apart("free extents", found.apart.free_extents),
-            apart("free bytes, by extent size", found.apart.free_bytes),
-            apart("extents of files", found.apart.file_extents),
+            distance_row("free extents", found.apart.free_extents),
+            distance_row("free bytes, by extent size", found.apart.free_bytes),
+            distance_row("extents of files", found.apart.file_extents),
         ],
     )?;
     output::line("")?;

@@ -1,6 +1,6 @@
 //! `senesce run` and `senesce reproduce`.
 
-mod whole;
+mod suite;
 
 use crate::args::{HowToRun, Reproduce, Run};
 use crate::output;
@@ -24,13 +24,13 @@ pub fn run(args: &Run) -> Result<()> {
 pub fn reproduce(args: &Reproduce) -> Result<()> {
     let all = args.figures.iter().any(|figure| figure == ALL);
     if args.status {
-        return whole::status(&args.how, args.markdown);
+        return suite::status(&args.how, args.markdown);
     }
     if args.list || args.figures.is_empty() {
-        return whole::list(args.how.json);
+        return suite::list(args.how.json);
     }
     if all && args.figures.len() == 1 {
-        return whole::all(&args.how, args.shard.unwrap_or(Shard::WHOLE));
+        return suite::all(&args.how, args.shard.unwrap_or(Shard::WHOLE));
     }
     if all || args.shard.is_some() {
         bail!(
@@ -81,7 +81,7 @@ fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
         work: how.work.work.clone(),
         store: how.store.named(),
         resume: how.resume,
-        apart: || super::bench::this("metadata-apart"),
+        apart: || super::bench::self_command("metadata-apart"),
         command: super::command_line(),
     })
 }

@@ -1,6 +1,6 @@
 //! `senesce image`.
 
-use super::{aged, outside};
+use super::{aged, vm_dispatch};
 use crate::args::{ImageAction, SavedImage};
 use crate::output::{self, number};
 use crate::progress::Progress;
@@ -15,10 +15,10 @@ pub fn run(action: &ImageAction) -> Result<()> {
         ImageAction::Save { name, work, to, json } => {
             let default = Path::new("senesce-work");
             let is_name = name.parent().is_none_or(|parent| parent.as_os_str().is_empty());
-            let (work, name) = aged::place(work.as_deref().or(is_name.then_some(default)), name)?;
+            let (work, name) = aged::locate(work.as_deref().or(is_name.then_some(default)), name)?;
             let spec = SaveSpec { work, name, to: to.clone() };
-            if let Some(place) = outside::of_save(&spec)? {
-                return outside::whole(&place);
+            if let Some(dispatch) = vm_dispatch::for_save(&spec)? {
+                return vm_dispatch::run(&dispatch);
             }
             let saved = images::save(&spec, &mut progress)?;
             drop(progress);
@@ -64,9 +64,10 @@ pub fn run(action: &ImageAction) -> Result<()> {
             let (file, key) = named(image)?;
             let scratch = deep.then(|| scratch.scratch.clone().unwrap_or_else(std::env::temp_dir));
             if let Some(scratch) = &scratch
-                && let Some(place) = outside::of_restored(&Image::open(&file, key.as_ref())?, scratch)?
+                && let Some(dispatch) =
+                    vm_dispatch::for_image_check(&Image::open(&file, key.as_ref())?, scratch)?
             {
-                return outside::whole(&place);
+                return vm_dispatch::run(&dispatch);
             }
             let checked = images::check(&file, key.as_ref(), scratch.as_deref(), &mut progress)?;
             drop(progress);

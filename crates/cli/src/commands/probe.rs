@@ -10,7 +10,7 @@ mod transfer_size;
 mod warm_scan;
 mod write_amplification;
 
-use super::outside;
+use super::vm_dispatch;
 use crate::args::{ProbeKind, Subject};
 use crate::output::{self, number};
 use anyhow::{Context as _, Result, bail};
@@ -19,8 +19,8 @@ use models::Models;
 use results::measures;
 
 pub fn run(kind: &ProbeKind) -> Result<()> {
-    if let Some(place) = outside::of_probe(kind) {
-        return outside::whole(&place);
+    if let Some(dispatch) = vm_dispatch::for_probe(kind) {
+        return vm_dispatch::run(&dispatch);
     }
     match kind {
         ProbeKind::Scan { subject, reader, repeat, disk, save_log } => {

@@ -27,7 +27,7 @@ fn load(path: &Path) -> Result<(Snapshot, Vec<Doubt>)> {
 }
 
 /// Says what cannot be told.
-fn say(path: &Path, doubts: &[Doubt]) {
+fn print_doubts(path: &Path, doubts: &[Doubt]) {
     for doubt in doubts {
         eprintln!("{}: {doubt}", path.display());
     }

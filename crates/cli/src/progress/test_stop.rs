@@ -17,7 +17,7 @@ pub struct TestStop {
 
 impl TestStop {
     /// What the environment asks for.
-    pub fn of_environment() -> Option<TestStop> {
+    pub fn from_env() -> Option<TestStop> {
         TestStop::of(std::env::var("SENESCE_TEST_STOP_AT").ok()?)
     }
 
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_waited_at_once() {
+    fn run_stops_once_at_the_step() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("stopped");
         let mut stop = TestStop::of(format!("{} aging@5", file.display()));

@@ -1,6 +1,6 @@
 //! `senesce bench fio`.
 
-use super::ground::{interval, on};
+use super::subject::{self, interval};
 use crate::args::{self, Against};
 use crate::output;
 use crate::progress::Progress;
@@ -10,19 +10,19 @@ use lab::{FioOutcome, FioSpec};
 pub fn run(args: &args::Fio) -> Result<()> {
     let spec = FioSpec {
         job: args.job.clone(),
-        on: on(&args.ground)?,
-        against: args.ground.against == Against::Unaged,
-        disk: args.ground.disk.clone(),
-        repeat: args.ground.repeat,
+        on: subject::find(&args.subject)?,
+        against: args.subject.against == Against::Unaged,
+        disk: args.subject.disk.clone(),
+        repeat: args.subject.repeat,
         command: crate::commands::command_line(),
     };
     let mut progress = Progress::new();
     let outcome = lab::fio(&spec, &mut progress)?;
     drop(progress);
-    if args.ground.json { output::json(&outcome) } else { tell(&outcome) }
+    if args.subject.json { output::json(&outcome) } else { show(&outcome) }
 }
 
-fn tell(outcome: &FioOutcome) -> Result<()> {
+fn show(outcome: &FioOutcome) -> Result<()> {
     if let Some(disk) = &outcome.modelled_disk {
         output::line(&format!("on a modelled {disk} with real-time service times"))?;
     }

@@ -74,7 +74,7 @@ fn conduct(args: &Metadata, spec: &MetadataSpec, external: Option<ExternalRanks>
     drop((progress, show));
     written?;
     if let Some(memory) = outcome.memory.filter(|_| !args.json) {
-        output::line(&said_of(memory))?;
+        output::line(&memory_line(memory))?;
     }
     if args.json {
         output::json(&outcome)?;
@@ -105,7 +105,7 @@ fn shown<'a>(
     }
 }
 
-fn said_of(memory: Memory) -> String {
+fn memory_line(memory: Memory) -> String {
     let how = match memory.by {
         MemoryBy::Occupying => "machine memory occupied",
         MemoryBy::ControlGroup => "limited by a control group",
@@ -166,8 +166,8 @@ fn spec_of(args: &Metadata, ranks: Ranks, keeper: Keeper) -> Result<MetadataSpec
         memory_bytes: args.memory,
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
-        member: || super::this("metadata-rank"),
-        apart: || super::this("metadata-apart"),
+        member: || super::self_command("metadata-rank"),
+        apart: || super::self_command("metadata-apart"),
         command: crate::commands::command_line(),
     })
 }

@@ -1,6 +1,6 @@
 //! `senesce bench personality`.
 
-use super::ground::{interval, on};
+use super::subject::{self, interval};
 use crate::args::{self, Against};
 use crate::output;
 use crate::progress::Progress;
@@ -17,22 +17,22 @@ pub fn run(args: &args::Personality) -> Result<()> {
     }
     let spec = PersonalitySpec {
         personality,
-        on: on(&args.ground)?,
-        against: args.ground.against == Against::Unaged,
-        disk: args.ground.disk.clone(),
+        on: subject::find(&args.subject)?,
+        against: args.subject.against == Against::Unaged,
+        disk: args.subject.disk.clone(),
         dirty_bytes: args.dirty,
         length: args.operations.map_or(Length::Time(args.time), Length::Operations),
-        repeat: args.ground.repeat,
+        repeat: args.subject.repeat,
         seed: args.seed,
         command: crate::commands::command_line(),
     };
     let mut progress = Progress::new();
     let outcome = lab::personality(&spec, &mut progress)?;
     drop(progress);
-    if args.ground.json { output::json(&outcome) } else { tell(&outcome) }
+    if args.subject.json { output::json(&outcome) } else { show(&outcome) }
 }
 
-fn tell(outcome: &PersonalityOutcome) -> Result<()> {
+fn show(outcome: &PersonalityOutcome) -> Result<()> {
     if let Some(disk) = &outcome.modelled_disk {
         output::line(&format!("on a modelled {disk} with real-time service times"))?;
     }

@@ -1,6 +1,6 @@
 //! The table of a comparison across kernels: one for each kind of file system, the kernels side by side.
 
-use super::{label, over, shown};
+use super::{label, ratio, shown};
 use crate::output::{self, number};
 use anyhow::Result;
 use lab::Pair;
@@ -27,10 +27,10 @@ fn table(kind: &str, pairs: &[&Pair]) -> Result<()> {
         let mut row = vec![label(measure, first)];
         for pair in pairs {
             let (aged, unaged) = (pair.aged.value(measure), pair.unaged.value(measure));
-            row.extend([number(aged), number(unaged), number(over(aged, unaged))]);
+            row.extend([number(aged), number(unaged), number(ratio(aged, unaged))]);
         }
-        row.push(number(over(last.aged.value(measure), first.aged.value(measure))));
-        row.push(number(over(last.unaged.value(measure), first.unaged.value(measure))));
+        row.push(number(ratio(last.aged.value(measure), first.aged.value(measure))));
+        row.push(number(ratio(last.unaged.value(measure), first.unaged.value(measure))));
         row
     });
     output::table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), rows)

@@ -1,7 +1,7 @@
 //! Aging before a comparison: what is asked for by kind and not by name.
 
 use crate::args::{Age, Command, Compare, Senesce};
-use crate::commands::{age, outside};
+use crate::commands::{age, vm_dispatch};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use clap::Parser as _;
@@ -69,7 +69,7 @@ fn as_asked(args: &Compare, kind: &str) -> Result<Box<Age>> {
 fn label(args: &Compare, kernel: Option<&Kernel>) -> Result<Option<String>> {
     let (Some(_), Some(kernel)) = (args.kernels.across, kernel) else { return Ok(None) };
     let release = kernel.release()?;
-    let all = outside::kernels(&args.kernels)?;
+    let all = vm_dispatch::requested_kernels(&args.kernels)?;
     let releases = all.iter().map(Kernel::release).collect::<Result<Vec<_>, _>>()?;
     let place = all.iter().position(|one| one == kernel).map_or(0, |index| index + 1);
     let alone = releases.iter().filter(|other| **other == release).count() == 1;

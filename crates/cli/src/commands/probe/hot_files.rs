@@ -11,7 +11,7 @@ pub fn run(args: &args::HotFiles) -> Result<()> {
     let days = args.days.or(args.now.map(|_| lab::PUBLISHED_DAYS));
     let days = days.map(|days| Chosen::Days { days, now_unix_s: args.now });
     let spec = HotFilesSpec {
-        on: rates::on(&args.on)?,
+        on: rates::subject(&args.on)?,
         chosen: args.share.map(Chosen::Share).or(days),
         overwrite: args.overwrite,
         runs: args.on.runs,
@@ -21,10 +21,10 @@ pub fn run(args: &args::HotFiles) -> Result<()> {
     let mut progress = Progress::new();
     let outcome = lab::hot_files(&spec, &mut progress)?;
     drop(progress);
-    if args.on.json { output::json(&outcome) } else { tell(&outcome) }
+    if args.on.json { output::json(&outcome) } else { show(&outcome) }
 }
 
-fn tell(outcome: &HotFilesOutcome) -> Result<()> {
+fn show(outcome: &HotFilesOutcome) -> Result<()> {
     let measured = &outcome.measured;
     let percent =
         |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:.1} %", 100.0 * share));

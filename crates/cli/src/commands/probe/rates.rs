@@ -33,9 +33,9 @@ pub fn ratios(ratios: &Ratios) -> [String; 3] {
 }
 
 /// What a benchmark runs on.
-pub fn on(args: &OnFiles) -> Result<Subject> {
+pub fn subject(args: &OnFiles) -> Result<Subject> {
     if let Some(image) = &args.on {
-        let (work, name) = aged::place(args.work.as_deref(), image)?;
+        let (work, name) = aged::locate(args.work.as_deref(), image)?;
         return Ok(Subject::Aged { work, name });
     }
     let path = args.path.clone().context("name a directory, image, device or modelled disk")?;

@@ -16,7 +16,7 @@ pub fn run(args: &args::Sequential) -> Result<()> {
     }
     plan.total_bytes = args.total.unwrap_or(plan.total_bytes);
     let spec = SequentialSpec {
-        on: rates::on(&args.on)?,
+        on: rates::subject(&args.on)?,
         plan,
         runs: args.on.runs,
         disk: args.on.disk.clone(),

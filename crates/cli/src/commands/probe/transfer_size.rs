@@ -14,23 +14,23 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What is told of each point.
-type Seen<'a> = dyn FnMut(&TransferPoint) + 'a;
+type OnPoint<'a> = dyn FnMut(&TransferPoint) + 'a;
 
 /// By the clock of a model that is told of the reads.
-fn on_model(path: &Path, plan: &TransferPlan, model: &Model, seen: &mut Seen) -> Result<TransferSize> {
+fn on_model(path: &Path, plan: &TransferPlan, model: &Model, on_point: &mut OnPoint) -> Result<TransferSize> {
     let size_bytes = subject::size_bytes(path)?;
     let mut clock = ModelClock::new(model.device(size_bytes));
     let mut tell = |read: Option<&Request>| {
         read.map(|read| clock.issue(read));
         Duration::from_nanos(clock.now_ns())
     };
-    Ok(::probe::transfer_size(path, plan, &mut tell, seen)?)
+    Ok(::probe::transfer_size(path, plan, &mut tell, on_point)?)
 }
 
 /// By the clock of a modelled disk, which is served meanwhile.
-fn on_modelled(store: &Path, plan: &TransferPlan, seen: &mut Seen) -> Result<TransferSize> {
+fn on_modelled(store: &Path, plan: &TransferPlan, on_point: &mut OnPoint) -> Result<TransferSize> {
     let disk = ModelledDisk::attach(&Session::begin()?, store)?;
-    let measured = ::probe::transfer_size_of_modelled(&disk, plan, seen);
+    let measured = ::probe::transfer_size_of_modelled(&disk, plan, on_point);
     disk.detach()?;
     Ok(measured?)
 }
@@ -43,19 +43,22 @@ pub fn run(args: &args::TransferSize) -> Result<()> {
     let mut progress = Progress::new();
     progress.phase("random reads", Some(plan.sizes_bytes.len() as u64));
     let mut done = 0;
-    let mut seen = |_: &TransferPoint| {
+    let mut on_point = |_: &TransferPoint| {
         done += 1;
         progress.at(done);
     };
     let (clock, measured) = if let Some(name) = &args.disk {
         let model = Model::find(name)?;
-        (model.name().to_owned(), on_model(&args.path, &plan, &model, &mut seen)?)
+        (model.name().to_owned(), on_model(&args.path, &plan, &model, &mut on_point)?)
     } else if modelled::is_store(&args.path) {
         let model = modelled::model_of(&args.path)?;
-        (model.name().to_owned(), on_modelled(&args.path, &plan, &mut seen)?)
+        (model.name().to_owned(), on_modelled(&args.path, &plan, &mut on_point)?)
     } else {
         let begun = Instant::now();
-        ("wall".to_owned(), ::probe::transfer_size(&args.path, &plan, &mut |_| begun.elapsed(), &mut seen)?)
+        (
+            "wall".to_owned(),
+            ::probe::transfer_size(&args.path, &plan, &mut |_| begun.elapsed(), &mut on_point)?,
+        )
     };
     drop(progress);
     if let Some(allocated) = measured.allocated_bytes.filter(|bytes| *bytes < measured.disk_bytes) {

@@ -1,6 +1,6 @@
 //! `senesce snapshot diff`.
 
-use super::{load, say, texts};
+use super::{load, print_doubts, texts};
 use crate::output;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
@@ -52,9 +52,9 @@ pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
         }
         return output::json(&document);
     }
-    say(older, &doubts_a);
-    say(newer, &doubts_b);
-    say(newer, &pair);
+    print_doubts(older, &doubts_a);
+    print_doubts(newer, &doubts_b);
+    print_doubts(newer, &pair);
     if list {
         for change in &changes {
             output::line(&line(change, &a, &b))?;

@@ -1,6 +1,6 @@
 //! `senesce snapshot import`.
 
-use super::{load, say, texts};
+use super::{load, print_doubts, texts};
 use crate::args::{ListedBy, SnapshotImport};
 use crate::output;
 use anyhow::{Context as _, Result, anyhow};
@@ -38,7 +38,7 @@ pub fn run(args: &SnapshotImport) -> Result<()> {
             "doubts": texts(&doubts),
         }));
     }
-    say(&args.out, &doubts);
+    print_doubts(&args.out, &doubts);
     output::line(&format!(
         "{}: {} files, {} directories, {}",
         args.out.display(),

@@ -1,6 +1,6 @@
 //! `senesce snapshot stat`.
 
-use super::{load, say, texts};
+use super::{load, print_doubts, texts};
 use crate::output;
 use anyhow::Result;
 use serde_json::json;
@@ -31,7 +31,7 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
         document["doubts"] = json!(texts(&doubts));
         return output::json(&document);
     }
-    say(file, &doubts);
+    print_doubts(file, &doubts);
     let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".to_owned());
     let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{share:.3}"));
     let counts = format!(

@@ -1,6 +1,6 @@
 //! `senesce snapshot take`.
 
-use super::{say, texts};
+use super::{print_doubts, texts};
 use crate::args::SnapshotTake;
 use crate::output;
 use anyhow::Result;
@@ -38,7 +38,7 @@ pub fn run(args: &SnapshotTake) -> Result<()> {
             "doubts": texts(&doubts),
         }));
     }
-    say(&args.out, &doubts);
+    print_doubts(&args.out, &doubts);
     output::line(&format!(
         "{}: {} files, {} directories, {} in {} extents",
         args.out.display(),

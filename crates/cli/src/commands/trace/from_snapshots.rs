@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// What was made.
 #[derive(Serialize)]
-struct Made<'m> {
+struct Generated<'m> {
     operations: u64,
     sha256: String,
     #[serde(flatten)]
@@ -63,7 +63,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
     let summary = workload.summary();
     if args.json {
         let (operations, sha256) = (written.operations, written.sha256);
-        return output::json(&Made { operations, sha256, summary });
+        return output::json(&Generated { operations, sha256, summary });
     }
     show(summary)
 }

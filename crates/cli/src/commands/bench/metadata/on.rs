@@ -1,6 +1,6 @@
 //! `senesce bench metadata --on`.
 
-use super::{judge, said_of, shown};
+use super::{judge, memory_line, shown};
 use crate::args::{InterfaceKind, Metadata};
 use crate::commands::aged;
 use crate::output::{self, number};
@@ -14,7 +14,7 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     if under_mpi || !matches!(args.interface, InterfaceKind::Posix) {
         bail!("--on needs the posix interface and local ranks");
     }
-    let (work, name) = aged::place(args.work.as_deref(), image)?;
+    let (work, name) = aged::locate(args.work.as_deref(), image)?;
     let ranks = super::ranks(args, None)?;
     // Where the objects are is known once the file system is mounted.
     let keeper = Keeper::Posix { root: PathBuf::new() };
@@ -23,21 +23,21 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     spec.task.run_info = None;
     let mut progress = Progress::new();
     let mut written = Ok(());
-    let mut show = shown(args, &spec, &mut written);
-    let on = lab::metadata_on(&spec, &name, &mut progress, &mut show)?;
-    drop((progress, show));
+    let mut print_phase = shown(args, &spec, &mut written);
+    let on = lab::metadata_on(&spec, &name, &mut progress, &mut print_phase)?;
+    drop((progress, print_phase));
     written?;
     if args.json {
         output::json(&on)?
     } else {
-        tell(&on)?
+        show(&on)?
     }
     judge(on.aged.errors() + on.unaged.errors())
 }
 
-fn tell(on: &OnAged) -> Result<()> {
+fn show(on: &OnAged) -> Result<()> {
     if let Some(memory) = on.aged.memory {
-        output::line(&said_of(memory))?;
+        output::line(&memory_line(memory))?;
     }
     output::table(
         &["phase", "repeat", "objects/s aged", "unaged", "aged/unaged"],

@@ -1,6 +1,6 @@
 //! What a benchmark that writes runs on.
 
-use crate::args::Ground;
+use crate::args::BenchSubject;
 use crate::commands::{aged, compare};
 use crate::output::number;
 use anyhow::{Result, bail};
@@ -10,20 +10,20 @@ use results::{Interval, STORE};
 use std::path::Path;
 
 /// Finds out what was named.
-pub fn on(args: &Ground) -> Result<Subject> {
+pub fn find(args: &BenchSubject) -> Result<Subject> {
     let path = &args.on;
     if path.is_dir() && !is_store(path) {
         return directory(path, args);
     }
     if !path.exists() || is_aged(path)? {
-        let (work, name) = aged::place(args.work.as_deref(), path)?;
+        let (work, name) = aged::locate(args.work.as_deref(), path)?;
         return Ok(Subject::Aged { work, name });
     }
     Ok(Subject::Alone { path: path.clone(), work: args.work.clone() })
 }
 
 /// A work directory stands for the aged file system in it; any other is run in.
-fn directory(path: &Path, args: &Ground) -> Result<Subject> {
+fn directory(path: &Path, args: &BenchSubject) -> Result<Subject> {
     if !path.join(STORE).is_file() {
         return Ok(Subject::Alone { path: path.to_owned(), work: args.work.clone() });
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use vm::{Ended, Kernel, Task};
 
 /// Where a command is to run, and what it needs there.
-pub struct Place {
+pub struct Dispatch {
     kernel: Kernel,
     modules: Vec<&'static str>,
     /// Whether images are persistent memory there.
@@ -23,9 +23,9 @@ pub struct Place {
     writes: Vec<PathBuf>,
 }
 
-impl Place {
-    fn new(kernel: Kernel, kinds: &[&'static dyn FileSystem], work: Option<PathBuf>) -> Place {
-        Place {
+impl Dispatch {
+    fn new(kernel: Kernel, kinds: &[&'static dyn FileSystem], work: Option<PathBuf>) -> Dispatch {
+        Dispatch {
             kernel,
             modules: kinds.iter().flat_map(|kind| kind.modules()).collect(),
             memory: kinds.iter().any(|kind| kind.in_persistent_memory()),
@@ -38,10 +38,10 @@ impl Place {
 /// The command failed inside, and has said why.
 #[derive(Debug, thiserror::Error)]
 #[error("the command failed in the virtual machine with status {0}")]
-pub struct Failed(pub u8);
+pub struct FailedInVm(pub u8);
 
 /// Where an aging is to run, if not here.
-pub fn of_age(args: &Age, source: &str) -> Result<Option<Place>> {
+pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
     if vm::inside().is_some() || args.plan_only {
         return Ok(None);
     }
@@ -61,11 +61,11 @@ pub fn of_age(args: &Age, source: &str) -> Result<Option<Place>> {
             .flatten()
             .and_then(|aged| aged.made.kernel))
     };
-    let kernel = match given(&args.kernel)? {
+    let kernel = match requested_kernel(&args.kernel)? {
         Some(kernel) => Some(kernel),
         None => recorded()?,
     };
-    let Some(kernel) = kernel.map_or_else(|| for_kinds(&[kind]), |kernel| Ok(Some(kernel)))? else {
+    let Some(kernel) = kernel.map_or_else(|| kernel_for(&[kind]), |kernel| Ok(Some(kernel)))? else {
         return Ok(None);
     };
     // They are the same inside, where it takes a boot to find them missing.
@@ -76,47 +76,47 @@ pub fn of_age(args: &Age, source: &str) -> Result<Option<Place>> {
     if kind.in_persistent_memory() && args.disk.is_some() {
         bail!("{} uses persistent memory: leave --disk out", kind.name());
     }
-    let mut place = Place::new(kernel, &[kind], Some(work));
-    place.writes.extend(args.image_dir.as_deref().map(absolute).transpose()?);
-    place.writes.extend(args.memory.then(|| age::MEMORY.into()));
-    place.writes.extend(args.save_trace.as_deref().map(above).transpose()?);
-    Ok(Some(place))
+    let mut dispatch = Dispatch::new(kernel, &[kind], Some(work));
+    dispatch.writes.extend(args.image_dir.as_deref().map(absolute).transpose()?);
+    dispatch.writes.extend(args.memory.then(|| age::MEMORY.into()));
+    dispatch.writes.extend(args.save_trace.as_deref().map(parent_dir).transpose()?);
+    Ok(Some(dispatch))
 }
 
 /// Where a comparison is to run: on each kernel that something was aged on; `None` is here.
-pub fn of_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Place>>> {
+pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Dispatch>>> {
     let work = absolute(&args.work.work)?;
     if args.first.fs.is_empty() {
         let mut kernels: Vec<_> = named.iter().map(|manifest| &manifest.made.kernel).collect();
         kernels.sort();
         kernels.dedup();
-        let place = |kernel: &Option<Kernel>| {
+        let dispatch = |kernel: &Option<Kernel>| {
             let Some(kernel) = kernel.clone() else { return Ok(None) };
             let of = || named.iter().filter(|manifest| manifest.made.kernel.as_ref() == Some(&kernel));
             let kinds = of().map(|manifest| fs::find(&manifest.made.fs)).collect::<Result<Vec<_>, _>>()?;
-            let mut place = Place::new(kernel.clone(), &kinds, Some(work.clone()));
+            let mut dispatch = Dispatch::new(kernel.clone(), &kinds, Some(work.clone()));
             for manifest in of() {
-                place.writes.extend(home(&manifest.made)?);
+                dispatch.writes.extend(image_dir(&manifest.made)?);
             }
-            Ok(Some(place))
+            Ok(Some(dispatch))
         };
-        return kernels.into_iter().map(place).collect();
+        return kernels.into_iter().map(dispatch).collect();
     }
     let kinds = args.first.fs.iter().map(|name| fs::find(name)).collect::<Result<Vec<_>, _>>()?;
     kinds.iter().try_for_each(|kind| fs::has_tools(*kind))?;
-    let mut kernels: Vec<_> = kernels(&args.kernels)?.into_iter().map(Some).collect();
+    let mut kernels: Vec<_> = requested_kernels(&args.kernels)?.into_iter().map(Some).collect();
     match (kernels.len(), args.kernels.across) {
-        (0, None) => kernels.push(for_kinds(&kinds)?),
+        (0, None) => kernels.push(kernel_for(&kinds)?),
         (0 | 1, Some(_)) => bail!("--across kernel needs two or more kernels: give --kernel A,B"),
         (2.., None) => bail!("several kernels need --across kernel"),
         _ => {}
     }
-    let place = |kernel| Place::new(kernel, &kinds, Some(work.clone()));
-    Ok(kernels.into_iter().map(|kernel| kernel.map(place)).collect())
+    let dispatch = |kernel| Dispatch::new(kernel, &kinds, Some(work.clone()));
+    Ok(kernels.into_iter().map(|kernel| kernel.map(dispatch)).collect())
 }
 
 /// Where a probe is to run, if not here.
-pub fn of_probe(kind: &ProbeKind) -> Option<Place> {
+pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
     let (subject, log) = match kind {
         ProbeKind::Scan { subject, save_log, .. } => (subject, save_log.as_deref()),
         ProbeKind::Layout { subject, .. }
@@ -131,45 +131,45 @@ pub fn of_probe(kind: &ProbeKind) -> Option<Place> {
     // What cannot be found out now, the probe itself says.
     let made = Made::found(&subject.path).ok()??;
     let kind = fs::find(&made.fs).ok()?;
-    let mut place = Place::new(for_kinds(&[kind]).ok()??, &[kind], None);
+    let mut dispatch = Dispatch::new(kernel_for(&[kind]).ok()??, &[kind], None);
     let written = [Some(subject.path.as_path()), log].into_iter().flatten();
-    place.writes = written.filter_map(|path| above(path).ok()).collect();
-    Some(place)
+    dispatch.writes = written.filter_map(|path| parent_dir(path).ok()).collect();
+    Some(dispatch)
 }
 
 /// Where an aged file system is to be saved, if not here.
-pub fn of_save(spec: &SaveSpec) -> Result<Option<Place>> {
+pub fn for_save(spec: &SaveSpec) -> Result<Option<Dispatch>> {
     if vm::inside().is_some() {
         return Ok(None);
     }
     let made = Manifest::load_aged(&spec.work, &spec.name)?.made;
     let Some(kernel) = made.kernel.clone() else { return Ok(None) };
-    let mut place = Place::new(kernel, &[fs::find(&made.fs)?], Some(absolute(&spec.work)?));
-    place.writes.extend(home(&made)?);
-    place.writes.push(match &spec.to {
-        Some(file) => above(file)?,
+    let mut dispatch = Dispatch::new(kernel, &[fs::find(&made.fs)?], Some(absolute(&spec.work)?));
+    dispatch.writes.extend(image_dir(&made)?);
+    dispatch.writes.push(match &spec.to {
+        Some(file) => parent_dir(file)?,
         None => Shelf::of_user()?.path().to_owned(),
     });
-    Ok(Some(place))
+    Ok(Some(dispatch))
 }
 
 /// Where a saved image is to be restored to `scratch` and looked at, if not here.
-pub fn of_restored(image: &Image, scratch: &Path) -> Result<Option<Place>> {
+pub fn for_image_check(image: &Image, scratch: &Path) -> Result<Option<Dispatch>> {
     if vm::inside().is_some() {
         return Ok(None);
     }
     let kind = fs::find(&image.about.aged.made.fs)?;
-    let Some(kernel) = for_kinds(&[kind])? else { return Ok(None) };
-    Ok(Some(Place { writes: vec![absolute(scratch)?], ..Place::new(kernel, &[kind], None) }))
+    let Some(kernel) = kernel_for(&[kind])? else { return Ok(None) };
+    Ok(Some(Dispatch { writes: vec![absolute(scratch)?], ..Dispatch::new(kernel, &[kind], None) }))
 }
 
 /// The kernel that was asked for.
-fn given(asked: &OnKernel) -> Result<Option<Kernel>> {
+fn requested_kernel(asked: &OnKernel) -> Result<Option<Kernel>> {
     Ok(asked.kernel.as_deref().map(|image| Kernel::new(image, asked.modules.as_deref())).transpose()?)
 }
 
 /// The kernels that were asked for.
-pub fn kernels(asked: &CompareKernels) -> Result<Vec<Kernel>> {
+pub fn requested_kernels(asked: &CompareKernels) -> Result<Vec<Kernel>> {
     if !asked.modules.is_empty() && asked.modules.len() != asked.kernel.len() {
         bail!("--modules needs one directory for each kernel, in the same order");
     }
@@ -183,7 +183,7 @@ pub fn kernels(asked: &CompareKernels) -> Result<Vec<Kernel>> {
 }
 
 /// A kernel for these file systems, if this one lacks any of them.
-fn for_kinds(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
+fn kernel_for(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
     if kinds.iter().all(|kind| fs::in_kernel(*kind)) {
         return Ok(None);
     }
@@ -195,65 +195,65 @@ fn for_kinds(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
 }
 
 /// The directory that an image or a modelled disk lies in.
-fn home(made: &Made) -> Result<Option<PathBuf>> {
+fn image_dir(made: &Made) -> Result<Option<PathBuf>> {
     match &made.home {
-        Home::Image(path) | Home::Modelled { dir: path, .. } => above(path).map(Some),
+        Home::Image(path) | Home::Modelled { dir: path, .. } => parent_dir(path).map(Some),
         Home::Device(_) | Home::Dir(_) => Ok(None),
     }
 }
 
 /// The directory that holds `path`.
-fn above(path: &Path) -> Result<PathBuf> {
+fn parent_dir(path: &Path) -> Result<PathBuf> {
     Ok(absolute(path)?.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
 /// Runs the whole command there, with all that it prints.
-pub fn whole(place: &Place) -> Result<()> {
+pub fn run(dispatch: &Dispatch) -> Result<()> {
     let args: Vec<_> = std::env::args_os().skip(1).collect();
-    run(place, &args, false).map(drop)
+    run_in_vm(dispatch, &args, false).map(drop)
 }
 
 /// Runs the whole command there; the JSON document that it prints.
-pub fn json<T: serde::de::DeserializeOwned>(place: &Place) -> Result<T> {
+pub fn run_json<T: serde::de::DeserializeOwned>(dispatch: &Dispatch) -> Result<T> {
     let mut args: Vec<_> = std::env::args_os().skip(1).collect();
     if !args.iter().any(|arg| arg == "--json") {
         args.push("--json".into());
     }
-    let output = run(place, &args, true)?;
+    let output = run_in_vm(dispatch, &args, true)?;
     serde_json::from_slice(&output).context("parsing the output of the command in the virtual machine")
 }
 
-fn run(place: &Place, args: &[OsString], keep_output: bool) -> Result<Vec<u8>> {
+fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Result<Vec<u8>> {
     // Locks do not reach out of the machine: this one holds for both.
-    let work = place.work.as_deref().map(Work::take).transpose()?;
-    let mut writable: Vec<PathBuf> = place.work.iter().chain(&place.writes).cloned().collect();
+    let work = dispatch.work.as_deref().map(Work::take).transpose()?;
+    let mut writable: Vec<PathBuf> = dispatch.work.iter().chain(&dispatch.writes).cloned().collect();
     writable.sort();
     writable.dedup();
     for dir in &writable {
         std::fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
     }
     let task = Task {
-        kernel: &place.kernel,
-        modules: &place.modules,
+        kernel: &dispatch.kernel,
+        modules: &dispatch.modules,
         writable: &writable,
-        memory: place.memory,
+        memory: dispatch.memory,
         args,
         keep_output,
     };
     let ended = vm::run(&task, &mut |said| eprintln!("{said}"));
-    if let (Some(work), Some(dir)) = (&work, &place.work)
-        && (ended.as_ref().is_ok_and(|ended| ended.status == 0) || holds_an_aging(dir))
+    if let (Some(work), Some(dir)) = (&work, &dispatch.work)
+        && (ended.as_ref().is_ok_and(|ended| ended.status == 0) || has_manifests(dir))
     {
         work.keep();
     }
     match ended? {
         Ended { status: 0, output, .. } => Ok(output),
-        Ended { status, .. } => Err(Failed(u8::try_from(status).unwrap_or(1)).into()),
+        Ended { status, .. } => Err(FailedInVm(u8::try_from(status).unwrap_or(1)).into()),
     }
 }
 
 /// Whether something was aged in the work directory, even if only in part.
-fn holds_an_aging(work: &Path) -> bool {
+fn has_manifests(work: &Path) -> bool {
     let entries = std::fs::read_dir(work).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|ending| ending == "json"))
 }

@@ -1,6 +1,6 @@
 //! `senesce age` by a workload.
 
-use crate::args::{Age, By, Commits};
+use crate::args::{Age, Commits, WorkloadArgs};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use ager::git::Order;
@@ -15,70 +15,70 @@ use std::path::PathBuf;
 const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];
 
 /// The workload that was asked for, if any, and its last round.
-pub fn workload(by: &By) -> Result<Option<(Workload, u64)>> {
-    Ok(if let Some(repository) = &by.git {
-        if repository.is_some() && by.repo.is_some() {
+pub fn find(args: &WorkloadArgs) -> Result<Option<(Workload, u64)>> {
+    Ok(if let Some(repository) = &args.git {
+        if repository.is_some() && args.repo.is_some() {
             bail!("--git and --repo both name a repository; give one");
         }
         let git = Git {
-            live: by.live,
-            repository: absolute(repository.as_ref().or(by.repo.as_ref()))?,
-            order: match by.order {
+            live: args.live,
+            repository: absolute(repository.as_ref().or(args.repo.as_ref()))?,
+            order: match args.order {
                 Commits::FirstParent => Order::FirstParent,
                 Commits::Full => Order::Full,
             },
-            gc: by.gc,
-            objects: !by.live && !by.no_objects,
+            gc: args.gc,
+            objects: !args.live && !args.no_objects,
             ..Git::default()
         };
-        Some((Workload::Git(git), by.pulls))
-    } else if by.mail {
+        Some((Workload::Git(git), args.pulls))
+    } else if args.mail {
         let published = Parameters::default();
         let mail = Parameters {
-            users: by.users.unwrap_or(published.users),
-            mailboxes: by.mailboxes.unwrap_or(published.mailboxes),
-            messages: by.messages.unwrap_or(published.messages),
-            operations: by.operations.unwrap_or(published.operations),
+            users: args.users.unwrap_or(published.users),
+            mailboxes: args.mailboxes.unwrap_or(published.mailboxes),
+            messages: args.messages.unwrap_or(published.messages),
+            operations: args.operations.unwrap_or(published.operations),
             ..published
         };
-        Some((Workload::Mail(Mail { live: by.live, port: by.port, mail }), by.days))
-    } else if let Some(round) = by.intrafile {
+        Some((Workload::Mail(Mail { live: args.live, port: args.port, mail }), args.days))
+    } else if let Some(round) = args.intrafile {
         let published = Intrafile::default();
-        let files = by.files.unwrap_or(published.files);
+        let files = args.files.unwrap_or(published.files);
         Some((Workload::Intrafile(Intrafile { files, ..published }), round))
-    } else if let Some(round) = by.interfile {
-        Some((Workload::Interfile(tree(by)?), round))
-    } else if let Some(file_bytes) = by.filesize {
-        Some((Workload::Filesize(FileSizes { tree: tree(by)?, most_bytes: 0 }), file_bytes))
-    } else if let Some(file) = &by.trace {
+    } else if let Some(round) = args.interfile {
+        Some((Workload::Interfile(tree(args)?), round))
+    } else if let Some(file_bytes) = args.filesize {
+        Some((Workload::Filesize(FileSizes { tree: tree(args)?, most_bytes: 0 }), file_bytes))
+    } else if let Some(file) = &args.trace {
         let (trace, last) = TraceFile::read(&super::absolute(file)?)?;
-        Some((Workload::Trace(trace), by.rounds.unwrap_or(last)))
-    } else if !by.snapshots.is_empty() {
-        let (snapshots, last) = snapshots(by)?;
-        Some((Workload::Snapshots(snapshots), by.rounds.unwrap_or(last)))
+        Some((Workload::Trace(trace), args.rounds.unwrap_or(last)))
+    } else if !args.snapshots.is_empty() {
+        let (snapshots, last) = snapshots(args)?;
+        Some((Workload::Snapshots(snapshots), args.rounds.unwrap_or(last)))
     } else {
         None
     })
 }
 
 /// The snapshots, and the last of them; what they cannot tell is said.
-fn snapshots(by: &By) -> Result<(Snapshots, u64)> {
-    let files = by.snapshots.iter().map(|path| super::absolute(path)).collect::<Result<_>>()?;
+fn snapshots(args: &WorkloadArgs) -> Result<(Snapshots, u64)> {
+    let files = args.snapshots.iter().map(|path| super::absolute(path)).collect::<Result<_>>()?;
     let is_builtin = |set: &PathBuf| set.as_path() == "builtin";
-    let short_lived = match &by.short_lived {
+    let short_lived = match &args.short_lived {
         Some(set) if !is_builtin(set) => Some(super::absolute(set)?),
         set => set.clone(),
     };
-    let named = Snapshots { files, sha256: None, published: by.published, short_lived };
+    let named = Snapshots { files, sha256: None, published: args.published, short_lived };
     let (snapshots, last, doubts) = named.read()?;
     doubts.iter().for_each(|doubt| eprintln!("{doubt}"));
     Ok((snapshots, last))
 }
 
-fn tree(by: &By) -> Result<Tree> {
-    let of = TreeOf { repository: absolute(by.repo.as_ref())?, ..TreeOf::default() };
+fn tree(args: &WorkloadArgs) -> Result<Tree> {
+    let of = TreeOf { repository: absolute(args.repo.as_ref())?, ..TreeOf::default() };
     let published = Tree::default();
-    let files = by.files.unwrap_or(if by.repo.is_some() { u64::MAX } else { published.files });
+    let files = args.files.unwrap_or(if args.repo.is_some() { u64::MAX } else { published.files });
     Ok(Tree { of, files, ..published })
 }
 
@@ -96,8 +96,8 @@ pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
         workload,
         seed: args.seed,
         round,
-        every: args.by.every,
-        repeat: args.by.repeat.unwrap_or(1),
+        every: args.workload.every,
+        repeat: args.workload.repeat.unwrap_or(1),
         disks: disks(args.disk.as_deref())?,
         resume: args.resume,
         command: crate::commands::command_line(),

@@ -7,33 +7,33 @@ use std::path::PathBuf;
 /// What is no history, no mail, no trace or snapshots. A `requires` is not enough: it is waived by what conflicts with its object.
 const NOT_GIT: [&str; 6] = ["mail", "intrafile", "interfile", "filesize", "trace", "snapshots"];
 const NOT_MAIL: [&str; 6] = ["git", "intrafile", "interfile", "filesize", "trace", "snapshots"];
-const NOT_KEPT: [&str; 5] = ["git", "mail", "intrafile", "interfile", "filesize"];
+const NOT_RECORDED: [&str; 5] = ["git", "mail", "intrafile", "interfile", "filesize"];
 const NOT_SNAPSHOTS: [&str; 6] = ["git", "mail", "intrafile", "interfile", "filesize", "trace"];
 const NOT_LIVE: [&str; 5] = ["intrafile", "interfile", "filesize", "trace", "snapshots"];
 
 /// A workload instead of a profile.
 #[derive(Args)]
-pub struct By {
+pub struct WorkloadArgs {
     /// Workload: pull the history of this git repository [default: a synthetic one]
-    #[arg(long, value_name = "REPO", num_args = 0..=1, group = "by")]
+    #[arg(long, value_name = "REPO", num_args = 0..=1, group = "workload")]
     pub git: Option<Option<PathBuf>>,
     /// Workload: a mail server (Dovecot)
-    #[arg(long, group = "by")]
+    #[arg(long, group = "workload")]
     pub mail: bool,
     /// Workload: files that grow at the same time, PERCENT of each file in turn
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "100", group = "by")]
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "100", group = "workload")]
     pub intrafile: Option<u64>,
     /// Workload: a directory tree created out of order, PERCENT of it
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "100", group = "by")]
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "100", group = "workload")]
     pub interfile: Option<u64>,
     /// Workload: a directory tree created out of order, with files of SIZE
-    #[arg(long, value_name = "SIZE", value_parser = units::size, group = "by")]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, group = "workload")]
     pub filesize: Option<u64>,
     /// Workload: this operation trace, with the names and contents beside it
-    #[arg(long, value_name = "FILE", group = "by")]
+    #[arg(long, value_name = "FILE", group = "workload")]
     pub trace: Option<PathBuf>,
     /// Workload: the changes between these snapshots, in chronological order; a directory stands for all snapshots in it
-    #[arg(long, value_name = "SNAPSHOT", num_args = 1.., group = "by")]
+    #[arg(long, value_name = "SNAPSHOT", num_args = 1.., group = "workload")]
     pub snapshots: Vec<PathBuf>,
     /// Derive the workload of --snapshots as published (Smith & Seltzer 1997), without extensions
     #[arg(long, requires = "snapshots", conflicts_with_all = NOT_SNAPSHOTS)]
@@ -42,7 +42,7 @@ pub struct By {
     #[arg(long, value_name = "SET", requires = "snapshots", conflicts_with_all = NOT_SNAPSHOTS)]
     pub short_lived: Option<PathBuf>,
     /// Repository to pull from, or whose tree --interfile and --filesize create
-    #[arg(long, value_name = "REPO", requires = "by", conflicts_with_all = ["mail", "intrafile", "trace", "snapshots"])]
+    #[arg(long, value_name = "REPO", requires = "workload", conflicts_with_all = ["mail", "intrafile", "trace", "snapshots"])]
     pub repo: Option<PathBuf>,
     /// Commits to pull
     #[arg(long, value_name = "N", default_value_t = 400, requires = "git", conflicts_with_all = NOT_GIT)]
@@ -76,19 +76,19 @@ pub struct By {
         conflicts_with_all = NOT_MAIL, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
     /// Number of files
-    #[arg(long, value_name = "N", requires = "by", conflicts_with_all = ["git", "mail", "trace", "snapshots"])]
+    #[arg(long, value_name = "N", requires = "workload", conflicts_with_all = ["git", "mail", "trace", "snapshots"])]
     pub files: Option<u64>,
     /// Last checkpoint of the trace, or last snapshot, counted from 0 [default: all]
-    #[arg(long, value_name = "N", requires = "by", conflicts_with_all = NOT_KEPT)]
+    #[arg(long, value_name = "N", requires = "workload", conflicts_with_all = NOT_RECORDED)]
     pub rounds: Option<u64>,
     /// Run the real git or Dovecot
-    #[arg(long, requires = "by", conflicts_with = "extracted", conflicts_with_all = NOT_LIVE)]
+    #[arg(long, requires = "workload", conflicts_with = "extracted", conflicts_with_all = NOT_LIVE)]
     pub live: bool,
     /// Replay the file operations of git or Dovecot (default)
-    #[arg(long, requires = "by", conflicts_with_all = NOT_LIVE)]
+    #[arg(long, requires = "workload", conflicts_with_all = NOT_LIVE)]
     pub extracted: bool,
     /// Measure aged and unaged after every N pulls, days or rounds
-    #[arg(long, value_name = "N", requires = "by", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "workload", value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
     /// Cold scans of each side per measurement; 6 or more give confidence intervals [default: 1]
     #[arg(long, value_name = "N", requires = "every", value_parser = clap::value_parser!(u64).range(1..=1000))]
