@@ -1,4 +1,4 @@
-//! The one table of arguments: help, man pages and completions are made from it.
+//! Command-line arguments. Help, man pages and completions are generated from these types.
 
 mod activity;
 mod age;
@@ -131,8 +131,8 @@ pub struct Json {
     pub json: bool,
 }
 
-/// The command line. `betreefs` and `mount.fuse.betreefs` stand for `senesce betreefs mount`, as mount(8) calls them, and `bench NAME` for
-/// `bench personality NAME`.
+/// Returns the command line, with shorthands expanded: `betreefs` and `mount.fuse.betreefs`, as called by mount(8), to `senesce betreefs mount`,
+/// and `bench NAME` to `bench personality NAME`.
 pub fn argv() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let is_personality = |word: &OsString| {
@@ -166,12 +166,12 @@ pub struct StoreArg {
 }
 
 impl StoreArg {
-    /// That store, if it is named.
+    /// The store given by --store.
     pub fn named(&self) -> Option<StoreAt> {
         self.store.as_deref().map(StoreAt::named)
     }
 
-    /// That store, or that of the work directory.
+    /// The store given by --store, or else the store of the work directory.
     pub fn or_of(&self, work: &Work) -> StoreAt {
         self.named().unwrap_or_else(|| StoreAt::of_work(&work.work))
     }

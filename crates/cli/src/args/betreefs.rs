@@ -67,7 +67,7 @@ pub struct BetreefsMount {
     /// Stay in the foreground until Ctrl-C or unmount
     #[arg(long)]
     pub foreground: bool,
-    // What `mount` hands on: nothing to do here.
+    // Options that mount(8) passes to its helpers; they have no effect.
     #[arg(short = 'n', hide = true)]
     no_table: bool,
     #[arg(short = 's', hide = true)]
@@ -78,7 +78,7 @@ pub struct BetreefsMount {
     kind: Option<String>,
 }
 
-/// What is handed on as it is, if it can be understood.
+/// Checks mount options and returns them unchanged.
 fn options(text: &str) -> Result<String, String> {
     MountOptions::parse(text).map(|_| text.to_owned())
 }

@@ -93,7 +93,7 @@ pub struct FromSnapshots {
 }
 
 impl FromSnapshots {
-    /// How the workload is made.
+    /// The workload options that these arguments select.
     pub fn options(&self) -> Result<Options> {
         let mut options = match self.published {
             true => Options::published(self.seed),

@@ -37,9 +37,9 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// The plan that is asked for.
+    /// The plan for these parameters.
     pub fn plan(&self) -> Result<ager::mail::Plan, ager::Error> {
-        // A size beyond 32 bits is beyond what a plan takes, and so is the greatest of 32 bits.
+        // Larger sizes become `u32::MAX`, which `Plan::new` rejects.
         let bytes = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
         let parameters = ager::mail::Parameters {
             users: self.users,

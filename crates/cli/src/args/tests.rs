@@ -1,4 +1,4 @@
-//! All commands, against the book and against the help that users know.
+//! Checks that the documentation lists every command, and compares the help texts with the golden files.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use expect_test::expect_file;
 
 use super::Senesce;
 
-/// Calls `see` with each command as it is typed, those with subcommands too. Commands that the program runs itself are hidden; `help`
-/// repeats the others.
+/// Calls `see` with each command and the words that a user types for it, including commands with subcommands. Skips hidden commands, which only the
+/// program itself runs, and `help`, which repeats the others.
 fn for_each(command: &clap::Command, above: &str, see: &mut impl FnMut(&str, &clap::Command)) {
     let typed = format!("{above}{}", command.get_name());
     see(&typed, command);
@@ -16,7 +16,7 @@ fn for_each(command: &clap::Command, above: &str, see: &mut impl FnMut(&str, &cl
     shown.for_each(|below| for_each(below, &format!("{typed} "), see));
 }
 
-/// The whole command line, as it is when the program runs.
+/// The root command, built as in a run of the program.
 fn program() -> clap::Command {
     let mut program = Senesce::command().term_width(100);
     program.build();
@@ -25,7 +25,7 @@ fn program() -> clap::Command {
 
 #[test]
 fn book_lists_every_command() {
-    // The introduction has a table of all commands.
+    // The introduction contains a table of all commands.
     let book = include_str!("../../../../docs/src/introduction.md");
     let mut commands = Vec::new();
     for_each(&Senesce::command(), "", &mut |typed, command| {
@@ -34,13 +34,13 @@ fn book_lists_every_command() {
         }
     });
     assert!(commands.len() > 40, "{commands:?}");
-    // The words of a command share a line: `| `senesce disk` | `create` `mount` … |`.
+    // All words of a command are on one line: `| `senesce disk` | `create` `mount` … |`.
     let is_on = |line: &str, command: &str| command.split(' ').all(|word| line.contains(word));
     commands.retain(|command| !book.lines().any(|line| is_on(line, command)));
-    assert_eq!(commands, [""; 0], "not in the book");
+    assert_eq!(commands, [""; 0], "commands missing in the introduction");
 }
 
-/// A help that changes is a change for users: `UPDATE_EXPECT=1` writes the new one, to be read in the diff.
+/// A changed help text is a change for users. `UPDATE_EXPECT=1` updates the golden files; review their diff.
 #[test]
 fn help_of_every_command_matches_golden_file() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/help");
@@ -51,10 +51,10 @@ fn help_of_every_command_matches_golden_file() {
         expected.push(file);
     });
     let mut found: Vec<_> = std::fs::read_dir(&golden)
-        .expect("the helps are on file")
-        .map(|entry| entry.expect("it is listed").file_name().into_string().expect("its name is text"))
+        .expect("directory of golden files is readable")
+        .map(|entry| entry.expect("entry is readable").file_name().into_string().expect("file name is UTF-8"))
         .collect();
     found.sort_unstable();
     expected.sort_unstable();
-    assert_eq!(found, expected, "the help of each command, and of no other");
+    assert_eq!(found, expected, "golden files do not match the commands");
 }

@@ -4,7 +4,8 @@ use crate::units;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What is no history, no mail, no trace or snapshots. A `requires` is not enough: it is waived by what conflicts with its object.
+// Workloads that an option of another workload conflicts with. `requires` alone is not enough: clap waives it if the required argument conflicts
+// with a given one.
 const NOT_GIT: [&str; 6] = ["mail", "intrafile", "interfile", "filesize", "trace", "snapshots"];
 const NOT_MAIL: [&str; 6] = ["git", "intrafile", "interfile", "filesize", "trace", "snapshots"];
 const NOT_RECORDED: [&str; 5] = ["git", "mail", "intrafile", "interfile", "filesize"];
