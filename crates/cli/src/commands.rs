@@ -1,4 +1,4 @@
-//! One file a subcommand.
+//! The subcommands, one file each.
 
 mod activity;
 mod age;
@@ -31,7 +31,7 @@ pub use vm_dispatch::FailedInVm;
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
 use anyhow::{Result, bail};
 
-/// Carries out what was asked for.
+/// Runs the given command.
 pub fn run(args: Senesce) -> Result<()> {
     let runs = matches!(
         args.command,
@@ -46,11 +46,11 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Reproduce(_)
             | Command::Verify(_)
     );
-    // What only reads, and saved images, take any name.
+    // Probes and commands for saved images accept any file name.
     if runs && !matches!(args.command, Command::Image(_) | Command::Probe(_)) {
         check_utf8_arguments()?;
     }
-    // Before any thread starts, so that every mount belongs to this process alone and dies with it.
+    // Runs before any thread starts, so that every mount is private to this process and disappears with it.
     if runs {
         ::disk::isolate()?;
         ::disk::catch_interrupts();
@@ -66,7 +66,7 @@ pub fn run(args: Senesce) -> Result<()> {
     ) {
         mpi::alone()?;
     }
-    // What this mounts others are to see.
+    // `disk mount` stays in the mount namespace of the caller, because other processes use the mount.
     if let Command::Disk(disk) = &args.command
         && matches!(disk.action, DiskAction::Served(ServedDisk::Mount { .. }))
     {
@@ -101,7 +101,7 @@ pub fn run(args: Senesce) -> Result<()> {
     }
 }
 
-/// Refuses names that are not UTF-8 before anything is done: what is recorded of a run, its paths and its command line, is text.
+/// Rejects arguments and a current directory that are not UTF-8, because run records store paths and the command line as text.
 fn check_utf8_arguments() -> Result<()> {
     if let Some(argument) = std::env::args_os().skip(1).find(|argument| argument.to_str().is_none()) {
         bail!("argument {argument:?} is not UTF-8, but run records are text; choose another name");
@@ -116,7 +116,7 @@ fn check_utf8_arguments() -> Result<()> {
     }
 }
 
-/// The command line as it was given, for the record.
+/// The command line in shell syntax, without secrets, for the run record.
 fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
         let arg = results::without_secrets(&arg.to_string_lossy());

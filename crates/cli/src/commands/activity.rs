@@ -20,11 +20,11 @@ pub fn run(action: &ActivityAction) -> Result<()> {
     }
 }
 
-/// What is said of a recording.
+/// The JSON document of a recording.
 #[derive(Serialize)]
 struct Recording {
     watcher: &'static str,
-    /// Why it is not fanotify.
+    /// Why fanotify is not used.
     why: Option<String>,
     watched_s: f64,
     overflows: u64,
@@ -34,7 +34,7 @@ struct Recording {
     collected: Numbers,
 }
 
-/// What is said of what was collected.
+/// Counts of the collected profiles.
 #[derive(Serialize)]
 struct Numbers {
     profiles: usize,
@@ -76,7 +76,7 @@ fn warn(count: u64, what: &str) {
 }
 
 fn record(tree: &Path, to: &Path, time: Duration, by: Option<WatchBy>, json: bool) -> Result<()> {
-    // After a day of watching it is too late to learn that there is no such directory.
+    // Checks the output path before the recording, which may take a day.
     ActivitySet::check_path(to)?;
     disk::catch_interrupts();
     let by = by.map(|by| match by {
@@ -174,7 +174,7 @@ fn show(set: &Path, json: bool) -> Result<()> {
             .iter()
             .map(|share| vec![format!("{} s", share.below_s), percent(share.files), percent(share.bytes)]),
     )?;
-    // The last bound is that of numbers.
+    // The last class has no upper bound.
     let sizes = stat.sizes.iter().filter(|share| share.below_bytes < u64::MAX);
     output::table(
         &["smaller than", "files", "bytes"],

@@ -13,7 +13,7 @@ use mpi::World;
 use ranks::Group as _;
 use std::path::{Path, PathBuf};
 
-/// Where images in memory are kept.
+/// The directory of images in memory.
 pub const MEMORY: &str = "/dev/shm/senesce";
 
 pub fn run(args: &Age) -> Result<()> {
@@ -54,7 +54,7 @@ pub fn run(args: &Age) -> Result<()> {
     if args.json { output::json(&aged) } else { show(&aged) }
 }
 
-/// Ages by all ranks that mpirun has started.
+/// Ages a shared directory with all ranks of an MPI run.
 fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
     if args.dir.is_none() {
         bail!("MPI runs age a shared directory only: name one with --dir");
@@ -77,20 +77,20 @@ fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
     if args.json { output::json(&aged) } else { show(&aged) }
 }
 
-/// The name of what is aged by `source`.
+/// The name of the file system that is aged by `source`, a profile or workload.
 pub fn name(args: &Age, source: &str) -> String {
     let fs = if args.dir.is_some() { "dir" } else { &args.fs };
     args.name.clone().unwrap_or_else(|| format!("{fs}-{source}-{}", args.seed))
 }
 
-/// What is made, and its name, where `source` ages it.
+/// The file system to create, and its name, if `source` ages it.
 fn made(args: &Age, source: &str) -> Result<(String, Made)> {
     let fs = if args.dir.is_some() { "dir".to_owned() } else { fs::find(&args.fs)?.name().to_owned() };
     let name = name(args, source);
     if !lab::can_name(&name) {
         bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
     }
-    // A model of the user's own is found from any directory, a built-in one by its name.
+    // Stores the absolute path of a model file, so that any directory finds it, and the name of a built-in model.
     let model = args.disk.as_deref().map(model).transpose()?;
     let image = |dir: &Path| match &model {
         Some(model) => Home::Modelled {
@@ -169,7 +169,7 @@ fn model(name_or_path: &str) -> Result<String> {
     path.to_str().map(str::to_owned).context("a path of a model has only letters of Unicode")
 }
 
-/// Manifests hold absolute paths, so that they mean the same from any directory.
+/// Makes a path absolute; paths in manifests must not depend on the current directory.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("finding {}", path.display()))
 }

@@ -22,7 +22,7 @@ pub fn run(kind: &BenchKind) -> Result<()> {
     }
 }
 
-/// This program again, as a part of a benchmark.
+/// A command that runs a hidden subcommand of `bench` in another process of this program.
 pub fn self_command(part: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["bench", part]);

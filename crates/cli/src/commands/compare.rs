@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use vm::Kernel;
 
-/// What is printed as JSON.
+/// The JSON document of a comparison.
 #[derive(Serialize, Deserialize)]
 struct Pairs {
     pairs: Vec<Pair>,
@@ -33,7 +33,7 @@ pub fn run(args: &Compare) -> Result<()> {
     }
 }
 
-/// Compares on all kernels that it takes.
+/// Compares on each required kernel: in virtual machines, and here.
 fn compare_on_all_kernels(args: &Compare) -> Result<Vec<Pair>> {
     let named = if args.first.fs.is_empty() { named(args)? } else { Vec::new() };
     let mut pairs = Vec::new();
@@ -46,7 +46,7 @@ fn compare_on_all_kernels(args: &Compare) -> Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// Compares what belongs to this kernel: that of a virtual machine, or this machine's own.
+/// Compares the file systems of the running kernel: `kernel` in a virtual machine, `None` outside.
 fn compare_here(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
     let mut progress = Progress::new();
     let names = if args.first.fs.is_empty() {
@@ -68,13 +68,13 @@ fn compare_here(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
     Ok(lab::compare(&spec, &mut progress)?)
 }
 
-/// What is to be compared.
+/// The manifests of the file systems to compare.
 fn named(args: &Compare) -> Result<Vec<Manifest>> {
     let names = if args.names.is_empty() { complete(&args.work.work)? } else { args.names.clone() };
     Ok(names.iter().map(|name| Manifest::load_aged(&args.work.work, name)).collect::<Result<_, _>>()?)
 }
 
-/// What reads in a scan.
+/// The program that reads in a scan.
 pub fn reader(reader: args::Reader) -> probe::Reader {
     match reader {
         args::Reader::Grep => probe::Reader::Grep,
@@ -104,10 +104,10 @@ pub fn complete(work: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The measures that are shown of a pair.
+/// The measures to show for a pair.
 fn shown(pair: &Pair) -> impl Iterator<Item = &'static Measure> {
     let is_measured = |measure: &&&Measure| pair.aged.value(measure).or(pair.unaged.value(measure)).is_some();
-    // The 7200 rpm disk has a row of its own.
+    // Another measure already shows the 7200 rpm disk.
     let is_wanted =
         |measure: &&&Measure| ***measure != MODELLED_S_PER_GIB || pair.modelled_disk != lab::HDD_MODEL;
     SHOWN.iter().filter(is_wanted).chain(TREE.iter().filter(is_measured)).copied()
@@ -120,12 +120,12 @@ fn label(measure: &Measure, pair: &Pair) -> String {
     }
 }
 
-/// One number over another, where both are there.
+/// The ratio of two numbers; `None` if one is missing or the divisor is zero.
 fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     a.zip(b).filter(|(_, b)| *b != 0.0).map(|(a, b)| a / b)
 }
 
-/// A table of the pairs: one column a side.
+/// Prints one table for each pair, with a column for each side.
 pub fn show(pairs: &[Pair]) -> Result<()> {
     for pair in pairs {
         let rows = shown(pair).map(|measure| {

@@ -1,4 +1,4 @@
-//! `senesce demo`: the whole story, small.
+//! `senesce demo`: ages and compares small file systems and writes the report.
 
 use crate::args::Demo;
 use crate::progress::Progress;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// The profile of the demonstration: Windows desktops of 2004.
 const PROFILE: &str = "agrawal";
 
-/// Share in use, or less where a file system does not take so much.
+/// Target fullness, lowered for file systems that do not support it.
 const FULLNESS: f64 = 0.6;
 
 pub fn run(args: &Demo) -> Result<()> {
@@ -19,7 +19,7 @@ pub fn run(args: &Demo) -> Result<()> {
     let work = std::path::absolute(&args.work).context("finding the work directory")?;
     let mut names = Vec::new();
     for kind in fs::kinds() {
-        // In a virtual machine all would take long, and the ZFS that there is is old.
+        // Skips file systems that need a virtual machine, which is slow, and zfs-fuse, which is outdated.
         if !fs::in_kernel(*kind) || kind.in_pool() {
             continue;
         }
@@ -92,12 +92,12 @@ fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem) -> Result<AgeSpec> 
     })
 }
 
-/// Takes away what an earlier demonstration made under this name, and nothing else.
+/// Removes the images and the manifest of an earlier demonstration with this name, and nothing else.
 fn discard(work: &Path, name: &str) -> Result<()> {
     if !work.join(STORE).is_file() || Manifest::load(work, name)?.is_none() {
         return Ok(());
     }
-    // Not while another run is at it.
+    // Fails if another run uses the work directory.
     let _lock = disk::WorkLock::take(work)?;
     for file in [format!("{name}.img"), format!("{name}.unaged.img"), format!("{name}.json")] {
         let path = work.join(file);

@@ -5,12 +5,12 @@ use crate::output;
 use anyhow::Result;
 use serde::Serialize;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Serialize)]
 struct Finding {
     what: String,
     works: bool,
-    /// What it is good for, or how to get it.
+    /// What needs it, or how to install it if it is missing.
     detail: String,
 }
 
@@ -48,7 +48,7 @@ fn findings() -> Vec<Finding> {
         "modelled disks (--disk)",
         "load the kernel module fuse (modprobe fuse), and run as root",
     ));
-    // A server that is put to the test here would be this program.
+    // Only computes the expected hardening: applying it would change this process.
     let lacks = disk::modelled::Hardening::expected().lacks();
     let remedy = format!("{}; in a container, grant the capability", lacks.as_deref().unwrap_or_default());
     findings.push(finding("hardening", lacks.is_none(), "modelled disks outlast want of memory", &remedy));
@@ -89,7 +89,7 @@ fn findings() -> Vec<Finding> {
     findings
 }
 
-/// Whether virtual machines can be started. Whether KVM works is only tried when one is.
+/// Whether virtual machines can be started. Does not check KVM; the start of a virtual machine does.
 fn machine() -> Finding {
     let (qemu, kernel) = (vm::qemu_version(), vm::Kernel::find(&[]));
     let release = kernel.as_ref().ok().and_then(|kernel| kernel.release().ok());
@@ -103,7 +103,7 @@ fn machine() -> Finding {
     finding("virtual machines", wrong.is_none(), &detail, wrong.as_deref().unwrap_or_default())
 }
 
-/// Whether another kernel has what this one lacks.
+/// Whether a virtual machine can provide a file system that this kernel lacks.
 fn in_machine(kind: &dyn fs::FileSystem) -> Finding {
     let release = vm::Kernel::find(&kind.modules()).and_then(|kernel| kernel.release());
     let tools = fs::has_tools(kind);

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use anyhow::{Result, bail};
 use lab::{Experiment, Outcome, Plan, RunSpec, Shard};
 
-/// What stands for all figures.
+/// The name that selects all figures.
 const ALL: &str = "all";
 
 pub fn run(args: &Run) -> Result<()> {
@@ -42,7 +42,7 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
         .iter()
         .map(|figure| spec(Experiment::find(figure)?, &args.how))
         .collect::<Result<Vec<_>>>()?;
-    // None begins that a later one would have to end in vain.
+    // Plans all experiments first, so that an invalid one fails before any runs.
     let plans = specs.iter().map(RunSpec::plan).collect::<Result<Vec<_>, _>>()?;
     let mut outcomes = Vec::new();
     let mut ended = Ok(());
@@ -110,7 +110,7 @@ fn show(outcome: &Outcome) -> Result<()> {
     )
 }
 
-/// A figure of which a cell failed is not reproduced; one whose claims do not hold is a finding.
+/// Fails if a cell failed. Claims that do not hold are a result, not an error.
 fn judge(outcomes: &[Outcome]) -> Result<()> {
     let failed: Vec<String> = outcomes
         .iter()

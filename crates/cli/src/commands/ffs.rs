@@ -1,4 +1,4 @@
-//! `senesce ffs`: a trace on simulated file systems, one policy after the other.
+//! `senesce ffs`: replays a trace on simulated file systems, one policy after the other.
 
 use crate::args::{Ffs, SimulatedFs};
 use crate::output::{self, number};
@@ -9,10 +9,10 @@ use disk::Model;
 use serde::Serialize;
 use trace::Source;
 
-/// Times that the sequential benchmark is repeated, each time placed elsewhere.
+/// Repetitions of the sequential benchmark, each with another placement.
 const PLACEMENTS: u32 = 10;
 
-/// What came of one policy.
+/// The result of one policy.
 #[derive(Serialize)]
 struct Outcome {
     file_system: &'static str,
@@ -20,9 +20,9 @@ struct Outcome {
     size_bytes: u64,
     #[serde(flatten)]
     done: Done,
-    /// Operations a second of the simulation itself.
+    /// Operations per second of wall time of the simulation.
     operations_per_s: f64,
-    /// Bytes that the simulated file system takes in memory, what goes with the disk and what goes with files.
+    /// Memory use of the simulation in bytes, for structures that scale with the disk and with the number of files.
     map_heap_bytes: usize,
     file_heap_bytes: usize,
     #[serde(flatten)]
@@ -31,7 +31,7 @@ struct Outcome {
     disk: Option<Costs>,
 }
 
-/// A checkpoint.
+/// The measures at a checkpoint.
 #[derive(Serialize)]
 struct Point {
     checkpoint: u64,
@@ -43,7 +43,7 @@ struct Point {
     free_fragment_share: f64,
 }
 
-/// What things cost on a modelled disk.
+/// Times on a modelled disk.
 #[derive(Serialize)]
 struct Costs {
     model: String,
@@ -60,7 +60,7 @@ pub fn run(args: &Ffs) -> Result<()> {
     };
     let all: Vec<String> = kind.policies().iter().map(|&policy| policy.to_owned()).collect();
     let policies = if args.policy.is_empty() { &all } else { &args.policy };
-    // What can be refused is refused before the first is simulated.
+    // Creates all simulations first, so that an invalid argument fails before the first one runs.
     let laboratories =
         policies.iter().map(|policy| kind.make(policy, args.size)).collect::<Result<Vec<_>, _>>()?;
     let model = args.disk.as_deref().map(Model::find).transpose()?;
@@ -73,7 +73,7 @@ pub fn run(args: &Ffs) -> Result<()> {
         outcomes.push(simulate(args, kind, laboratory, source, model.as_ref())?);
     }
     if args.json {
-        // One policy is one object, as others print one thing.
+        // A single policy is printed as an object, not as an array.
         return match &outcomes[..] {
             [outcome] => output::json(outcome),
             all => output::json(&all),
@@ -135,7 +135,7 @@ fn point(laboratory: &dyn Laboratory) -> Point {
     }
 }
 
-/// One table, a column a policy.
+/// Prints one table with a column for each policy.
 fn print(outcomes: &[Outcome]) -> Result<()> {
     let headings: Vec<&str> =
         std::iter::once("").chain(outcomes.iter().map(|outcome| outcome.policy)).collect();
@@ -174,7 +174,7 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
     output::table(&headings, rows)
 }
 
-/// Reading of the sequential benchmark, a row for each size: MB/s on the empty disk and on the aged one.
+/// Read throughput of the sequential benchmark on the empty and on the aged disk, one row for each file size.
 fn sequential_rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     let speed = |points: &Option<Vec<SequentialPoint>>, at: usize| {
         let point = points.as_ref().and_then(|points| points.get(at));

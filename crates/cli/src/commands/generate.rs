@@ -1,4 +1,4 @@
-//! Man pages and completions, from the same table as the help.
+//! Generates man pages and shell completions from the arguments.
 
 use crate::args::Senesce;
 use anyhow::{Context as _, Result};

@@ -89,7 +89,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
             let signature = match (image, catalogue) {
                 (Some(image), _) => images::sign(&Shelf::of_user()?.file(image), key)?,
                 (None, Some(catalogue)) => images::sign_catalogue(catalogue, key)?,
-                (None, None) => unreachable!("one of them is required"),
+                (None, None) => unreachable!("clap requires one of them"),
             };
             output::line(&signature.display().to_string())
         }
@@ -105,7 +105,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
     }
 }
 
-/// The file of a saved image, and the key that it must be signed by.
+/// The file of a saved image, and the key that must have signed it.
 fn named(image: &SavedImage) -> Result<(PathBuf, Option<Key>)> {
     Ok((Shelf::of_user()?.file(&image.image), find(&image.key)?))
 }
@@ -152,7 +152,7 @@ fn row(image: &Image) -> Vec<String> {
     let (about, contents) = (&image.about, image.saved.manifest().contents);
     let scores = &about.scores;
     vec![
-        // It may have been saved under another name.
+        // The file name may differ from the name in the manifest.
         image.saved.path().file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         about.aged.made.fs.clone(),
         lab::bytes(contents.size_bytes),
@@ -241,7 +241,7 @@ fn diff(images: [&Path; 2], key: Option<&Key>, json: bool, mut progress: Progres
     output::table(&["in the manifest", &a, &b], rows)
 }
 
-/// A value in a cell of a table.
+/// Formats a JSON value for a table, truncated to 40 characters.
 fn brief(value: &serde_json::Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match text.char_indices().nth(40) {

@@ -56,19 +56,19 @@ fn with_writes(subject: &Subject, measure: impl FnOnce(&mut dyn Target) -> Resul
     measured(subject::open(&subject.path, true)?, measure)
 }
 
-/// Measures, and closes, whether the measuring went well or not.
+/// Measures, and closes the target even if the measurement failed.
 fn measured(mut open: Box<dyn Target>, measure: impl FnOnce(&mut dyn Target) -> Result<()>) -> Result<()> {
     let measured = measure(open.as_mut());
     let closed = open.close();
     measured.and(Ok(closed?))
 }
 
-/// Size of the disk below in bytes.
+/// Size of the underlying disk in bytes.
 fn disk_bytes(open: &dyn Target) -> Option<u64> {
     open.device().and_then(|(device, _)| subject::size_bytes(&device).ok())
 }
 
-/// Refuses a file system that does not report file extents, before anything is done to it.
+/// Rejects a file system that does not report file extents, before anything is measured.
 fn needs_maps(open: &dyn Target) -> Result<()> {
     if !open.maps_files() {
         bail!(

@@ -19,7 +19,7 @@ pub fn run(action: &ProfileAction) -> Result<()> {
     }
 }
 
-/// What is said of a profile.
+/// A profile in a list.
 #[derive(Serialize)]
 struct Summary {
     name: String,
@@ -81,7 +81,7 @@ fn check(file: &Path, json: bool) -> Result<()> {
     ))
 }
 
-/// Walking waits for the disk more than it computes.
+/// Two threads per processor: a directory walk mostly waits for the disk.
 fn default_threads() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }

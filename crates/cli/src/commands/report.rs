@@ -11,7 +11,7 @@ pub fn run(args: &Report) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page of what a store holds.
+/// Writes the report of a store.
 pub fn write(store: &StoreAt, names: &[String], output: &Path) -> Result<()> {
     let store = store.open_there()?;
     let page = report::from_store(&store, names, &super::command_line())?;

@@ -19,14 +19,14 @@ pub fn run(action: &SnapshotAction) -> Result<()> {
     }
 }
 
-/// Reads a snapshot, with what it cannot tell.
+/// Reads a snapshot and checks it for doubts: missing or uncertain information.
 fn load(path: &Path) -> Result<(Snapshot, Vec<Doubt>)> {
     let snapshot = Snapshot::load(path)?;
     let doubts = ::snapshot::check(&snapshot).with_context(|| format!("snapshot {}", path.display()))?;
     Ok((snapshot, doubts))
 }
 
-/// Says what cannot be told.
+/// Prints doubts on standard error.
 fn print_doubts(path: &Path, doubts: &[Doubt]) {
     for doubt in doubts {
         eprintln!("{}: {doubt}", path.display());

@@ -16,7 +16,7 @@ pub fn run(action: &StoreAction) -> Result<()> {
 
 fn merge(from: &[String], into: &str, json: bool) -> Result<()> {
     let from: Vec<StoreAt> = from.iter().map(|store| StoreAt::named(store)).collect();
-    // None is made before all that are taken from are known to be there.
+    // Opens all sources first, so that a missing one fails before the target is created.
     let stores = from.iter().map(StoreAt::open_there).collect::<Result<Vec<_>, _>>()?;
     let into = StoreAt::named(into).open()?;
     let mut merged = Vec::new();

@@ -22,7 +22,7 @@ pub fn run(action: &TraceAction) -> Result<()> {
     }
 }
 
-/// Refuses what no trace with labels can be called, before what takes long.
+/// Rejects file names that a trace with labels cannot have, before a long operation.
 fn check_labelled(path: &Path) -> Result<()> {
     if is_jsonl(path) {
         bail!(
@@ -91,7 +91,7 @@ fn extract_mail(args: &ExtractMail) -> Result<()> {
     write(ager::mail::Extracted::new(&plan), &info, &args.output)
 }
 
-/// Writes a trace of either form; JSON lines by the name's ending, without the information.
+/// Writes a trace: JSON lines, without the trace information, if the file name says so, otherwise Parquet.
 fn write(mut source: impl Source, info: &TraceInfo, to: &Path) -> Result<()> {
     if is_jsonl(to) {
         let writing = || format!("writing {}", to.display());

@@ -31,7 +31,7 @@ fn case(args: &Verify) -> Result<Case> {
     let set = args.short_lived.as_deref().map(ActivitySet::load).transpose()?;
     let options = Options { short_lived: set.map(ShortLived::published), ..options };
     let made = Made {
-        // The verification chooses the images.
+        // A placeholder: the verification chooses the images.
         home: Home::Image(args.work.work.clone()),
         fs: args.fs.clone(),
         size_bytes: args.size,

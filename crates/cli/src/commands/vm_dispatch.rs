@@ -1,5 +1,5 @@
-//! Commands on another kernel: from outside, the whole command is run again in a virtual machine, where the files are the same.
-//! Inside, this decides nothing.
+//! Decides whether a command runs in a virtual machine with another kernel, and runs it there: the same command line, on the same files. In a
+//! virtual machine, a command always runs in place.
 
 use super::age::{self, absolute};
 use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
@@ -11,15 +11,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use vm::{Ended, Kernel, Task};
 
-/// Where a command is to run, and what it needs there.
+/// A virtual machine to run a command in, and the resources that the command needs.
 pub struct Dispatch {
     kernel: Kernel,
     modules: Vec<&'static str>,
-    /// Whether images are persistent memory there.
+    /// Whether images are attached as persistent memory.
     memory: bool,
     /// The work directory.
     work: Option<PathBuf>,
-    /// Other directories that it writes to.
+    /// Other directories that the command writes to.
     writes: Vec<PathBuf>,
 }
 
@@ -35,12 +35,12 @@ impl Dispatch {
     }
 }
 
-/// The command failed inside, and has said why.
+/// The command failed in the virtual machine and has already printed the error.
 #[derive(Debug, thiserror::Error)]
 #[error("the command failed in the virtual machine with status {0}")]
 pub struct FailedInVm(pub u8);
 
-/// Where an aging is to run, if not here.
+/// The virtual machine for an aging; `None` if it runs here.
 pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
     if vm::inside().is_some() || args.plan_only {
         return Ok(None);
@@ -68,7 +68,7 @@ pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
     let Some(kernel) = kernel.map_or_else(|| kernel_for(&[kind]), |kernel| Ok(Some(kernel)))? else {
         return Ok(None);
     };
-    // They are the same inside, where it takes a boot to find them missing.
+    // The tools in the virtual machine are the same; checking here avoids a boot.
     fs::has_tools(kind)?;
     if args.device.is_some() {
         bail!("{} needs a virtual machine here, which cannot use devices: age an image instead", kind.name());
@@ -83,7 +83,7 @@ pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
     Ok(Some(dispatch))
 }
 
-/// Where a comparison is to run: on each kernel that something was aged on; `None` is here.
+/// The virtual machines for a comparison, one for each kernel that aged a file system; `None` stands for this machine.
 pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Dispatch>>> {
     let work = absolute(&args.work.work)?;
     if args.first.fs.is_empty() {
@@ -115,7 +115,7 @@ pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Disp
     Ok(kernels.into_iter().map(|kernel| kernel.map(dispatch)).collect())
 }
 
-/// Where a probe is to run, if not here.
+/// The virtual machine for a probe; `None` if it runs here.
 pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
     let (subject, log) = match kind {
         ProbeKind::Scan { subject, save_log, .. } => (subject, save_log.as_deref()),
@@ -128,7 +128,7 @@ pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
     if vm::inside().is_some() {
         return None;
     }
-    // What cannot be found out now, the probe itself says.
+    // Ignores errors: the probe reports them when it runs here.
     let made = Made::found(&subject.path).ok()??;
     let kind = fs::find(&made.fs).ok()?;
     let mut dispatch = Dispatch::new(kernel_for(&[kind]).ok()??, &[kind], None);
@@ -137,7 +137,7 @@ pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
     Some(dispatch)
 }
 
-/// Where an aged file system is to be saved, if not here.
+/// The virtual machine for saving an aged file system; `None` if it is saved here.
 pub fn for_save(spec: &SaveSpec) -> Result<Option<Dispatch>> {
     if vm::inside().is_some() {
         return Ok(None);
@@ -153,7 +153,7 @@ pub fn for_save(spec: &SaveSpec) -> Result<Option<Dispatch>> {
     Ok(Some(dispatch))
 }
 
-/// Where a saved image is to be restored to `scratch` and looked at, if not here.
+/// The virtual machine for the deep check of a saved image in `scratch`; `None` if it runs here.
 pub fn for_image_check(image: &Image, scratch: &Path) -> Result<Option<Dispatch>> {
     if vm::inside().is_some() {
         return Ok(None);
@@ -163,12 +163,12 @@ pub fn for_image_check(image: &Image, scratch: &Path) -> Result<Option<Dispatch>
     Ok(Some(Dispatch { writes: vec![absolute(scratch)?], ..Dispatch::new(kernel, &[kind], None) }))
 }
 
-/// The kernel that was asked for.
+/// The kernel given by --kernel.
 fn requested_kernel(asked: &OnKernel) -> Result<Option<Kernel>> {
     Ok(asked.kernel.as_deref().map(|image| Kernel::new(image, asked.modules.as_deref())).transpose()?)
 }
 
-/// The kernels that were asked for.
+/// The kernels given by --kernel.
 pub fn requested_kernels(asked: &CompareKernels) -> Result<Vec<Kernel>> {
     if !asked.modules.is_empty() && asked.modules.len() != asked.kernel.len() {
         bail!("--modules needs one directory for each kernel, in the same order");
@@ -182,7 +182,7 @@ pub fn requested_kernels(asked: &CompareKernels) -> Result<Vec<Kernel>> {
         .collect::<Result<_, _>>()?)
 }
 
-/// A kernel for these file systems, if this one lacks any of them.
+/// A kernel that supports these file systems; `None` if the running one does.
 fn kernel_for(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
     if kinds.iter().all(|kind| fs::in_kernel(*kind)) {
         return Ok(None);
@@ -194,7 +194,7 @@ fn kernel_for(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
     found.map(Some).with_context(|| format!("this kernel does not support {}", lacking.join(", ")))
 }
 
-/// The directory that an image or a modelled disk lies in.
+/// The directory that contains the image or modelled disk.
 fn image_dir(made: &Made) -> Result<Option<PathBuf>> {
     match &made.home {
         Home::Image(path) | Home::Modelled { dir: path, .. } => parent_dir(path).map(Some),
@@ -202,18 +202,18 @@ fn image_dir(made: &Made) -> Result<Option<PathBuf>> {
     }
 }
 
-/// The directory that holds `path`.
+/// The parent directory of `path`.
 fn parent_dir(path: &Path) -> Result<PathBuf> {
     Ok(absolute(path)?.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
-/// Runs the whole command there, with all that it prints.
+/// Runs the current command line in the virtual machine and passes its output through.
 pub fn run(dispatch: &Dispatch) -> Result<()> {
     let args: Vec<_> = std::env::args_os().skip(1).collect();
     run_in_vm(dispatch, &args, false).map(drop)
 }
 
-/// Runs the whole command there; the JSON document that it prints.
+/// Runs the current command line in the virtual machine with --json and parses its output.
 pub fn run_json<T: serde::de::DeserializeOwned>(dispatch: &Dispatch) -> Result<T> {
     let mut args: Vec<_> = std::env::args_os().skip(1).collect();
     if !args.iter().any(|arg| arg == "--json") {
@@ -224,7 +224,7 @@ pub fn run_json<T: serde::de::DeserializeOwned>(dispatch: &Dispatch) -> Result<T
 }
 
 fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Result<Vec<u8>> {
-    // Locks do not reach out of the machine: this one holds for both.
+    // File locks in the virtual machine are not visible here: this one covers both.
     let work = dispatch.work.as_deref().map(Work::take).transpose()?;
     let mut writable: Vec<PathBuf> = dispatch.work.iter().chain(&dispatch.writes).cloned().collect();
     writable.sort();
@@ -252,7 +252,7 @@ fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Resul
     }
 }
 
-/// Whether something was aged in the work directory, even if only in part.
+/// Whether the work directory contains a manifest, even of an incomplete aging.
 fn has_manifests(work: &Path) -> bool {
     let entries = std::fs::read_dir(work).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|ending| ending == "json"))

@@ -1,4 +1,4 @@
-//! `senesce age` by a workload.
+//! `senesce age` with a workload instead of a profile.
 
 use crate::args::{Age, Commits, WorkloadArgs};
 use crate::output::{self, number};
@@ -11,10 +11,10 @@ use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, Snapshots, TraceFile,
 use results::measures::{self, Measure};
 use std::path::PathBuf;
 
-/// Models of disks that scans are priced on, behind that of the disk below.
+/// Device models of the reported times, in addition to the modelled disk that holds the file system.
 const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];
 
-/// The workload that was asked for, if any, and its last round.
+/// The requested workload, if any, and its last round.
 pub fn find(args: &WorkloadArgs) -> Result<Option<(Workload, u64)>> {
     Ok(if let Some(repository) = &args.git {
         if repository.is_some() && args.repo.is_some() {
@@ -61,7 +61,7 @@ pub fn find(args: &WorkloadArgs) -> Result<Option<(Workload, u64)>> {
     })
 }
 
-/// The snapshots, and the last of them; what they cannot tell is said.
+/// Reads the snapshots and prints their doubts. Returns the snapshots and the number of the last one.
 fn snapshots(args: &WorkloadArgs) -> Result<(Snapshots, u64)> {
     let files = args.snapshots.iter().map(|path| super::absolute(path)).collect::<Result<_>>()?;
     let is_builtin = |set: &PathBuf| set.as_path() == "builtin";
@@ -106,7 +106,7 @@ pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
     if args.json { output::json(&aged) } else { show(&aged) }
 }
 
-/// The model of the disk below, if it is modelled, and the others.
+/// The model of the modelled disk that holds the file system, if any, followed by the other models.
 fn disks(own: Option<&str>) -> Result<Vec<String>> {
     let Some(own) = own else { return Ok(DISKS.map(str::to_owned).to_vec()) };
     let model = disk::Model::find(own)?;

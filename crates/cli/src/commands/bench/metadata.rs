@@ -57,7 +57,7 @@ fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
     Ok(Ranks::Mpi(world.ranks()))
 }
 
-/// Opens what keeps the objects for a rank under MPI.
+/// Opens the storage interface of a rank under MPI.
 fn open(keeper: &Keeper) -> Result<Box<dyn Interface>, Failure> {
     match keeper {
         Keeper::MpiIo { root } => mpi::mpi_io(root),
@@ -65,7 +65,7 @@ fn open(keeper: &Keeper) -> Result<Box<dyn Interface>, Failure> {
     }
 }
 
-/// Runs the benchmark and prints what it gives.
+/// Runs the benchmark and prints its results.
 fn conduct(args: &Metadata, spec: &MetadataSpec, external: Option<ExternalRanks>) -> Result<()> {
     let mut progress = Progress::new();
     let mut written = Ok(());
@@ -82,7 +82,7 @@ fn conduct(args: &Metadata, spec: &MetadataSpec, external: Option<ExternalRanks>
     judge(outcome.errors())
 }
 
-/// Prints each phase as soon as it is over.
+/// Prints each phase as soon as it ends.
 fn shown<'a>(
     args: &'a Metadata,
     spec: &MetadataSpec,
@@ -193,12 +193,12 @@ fn settings(args: &Metadata) -> Result<Settings> {
             cleanup: runs(Phase::Cleanup),
         },
         seed: args.seed,
-        // Ranks that are processes find the same file.
+        // Absolute, so that ranks in other processes find the same file.
         latencies: args.latencies.as_deref().map(std::path::absolute).transpose()?,
     })
 }
 
-/// The directory of the objects, which ranks that are processes find from anywhere.
+/// The directory of the objects, absolute, so that ranks in other processes find it.
 fn root(args: &Metadata) -> Result<PathBuf> {
     Ok(std::path::absolute(args.root.as_deref().context("this interface needs --root")?)?)
 }

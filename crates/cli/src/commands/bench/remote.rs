@@ -1,10 +1,10 @@
-//! Services that keep objects: a part of the program that is only there when it is built with the feature `stores`.
+//! Object stores and databases of the metadata benchmark. They require the feature `stores`.
 
 use crate::args::Metadata;
 use anyhow::{Result, anyhow, bail};
 use bench::metadata::{Failure, Interface, Keeper, Remote, Service};
 
-/// The keeper of objects that the arguments name.
+/// The service that the arguments name.
 pub fn keeper(args: &Metadata, service: Service) -> Result<Keeper> {
     let credentials = args.credentials.as_deref().map(std::path::absolute).transpose()?;
     let remote = Remote::new(service, args.url.as_deref(), credentials.as_deref())
@@ -22,7 +22,7 @@ pub fn keeper(args: &Metadata, service: Service) -> Result<Keeper> {
     Ok(Keeper::Remote(remote))
 }
 
-/// Opens a service for a rank.
+/// Opens the interface of a service for one rank.
 pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
     #[cfg(feature = "stores")]
     return stores::open(remote);

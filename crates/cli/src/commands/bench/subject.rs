@@ -1,4 +1,4 @@
-//! What a benchmark that writes runs on.
+//! Finds the subject of a benchmark: an aged file system, a directory, an image or a modelled disk.
 
 use crate::args::BenchSubject;
 use crate::commands::{aged, compare};
@@ -9,7 +9,7 @@ use lab::{Manifest, Subject};
 use results::{Interval, STORE};
 use std::path::Path;
 
-/// Finds out what was named.
+/// Finds the subject that --on names.
 pub fn find(args: &BenchSubject) -> Result<Subject> {
     let path = &args.on;
     if path.is_dir() && !is_store(path) {
@@ -22,7 +22,7 @@ pub fn find(args: &BenchSubject) -> Result<Subject> {
     Ok(Subject::Alone { path: path.clone(), work: args.work.clone() })
 }
 
-/// A work directory stands for the aged file system in it; any other is run in.
+/// A work directory stands for its aged file system; the benchmark runs in any other directory itself.
 fn directory(path: &Path, args: &BenchSubject) -> Result<Subject> {
     if !path.join(STORE).is_file() {
         return Ok(Subject::Alone { path: path.to_owned(), work: args.work.clone() });
@@ -39,7 +39,7 @@ fn directory(path: &Path, args: &BenchSubject) -> Result<Subject> {
     }
 }
 
-/// Whether what lies at a path was aged by this program and has its description beside it.
+/// Whether the manifest of an aged file system is next to the image at `path`.
 fn is_aged(path: &Path) -> Result<bool> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let (Some(work), Some(name)) = (parent, path.file_stem().and_then(|name| name.to_str())) else {
@@ -48,7 +48,7 @@ fn is_aged(path: &Path) -> Result<bool> {
     Ok(Manifest::path(work, name).is_file())
 }
 
-/// A median, with its interval where it has one.
+/// Formats a median with its confidence interval, if known.
 pub fn interval(interval: Option<Interval>) -> String {
     let median = number(interval.map(|interval| interval.median));
     match interval.and_then(|interval| interval.low.zip(interval.high)) {

@@ -1,4 +1,4 @@
-//! `senesce betreefs mount`, and the helper that `mount -t fuse.betreefs` calls.
+//! `senesce betreefs mount`, which is also the helper of `mount -t fuse.betreefs`.
 
 use crate::args::BetreefsMount;
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -16,7 +16,7 @@ pub fn run(mount: &BetreefsMount) -> Result<()> {
         return betreefs::mount(&mount.image, &mount.dir, &options, disk::say_ready)
             .with_context(|| format!("mounting {}", mount.image.display()));
     }
-    // The same once more with nobody waiting for its end. What it says comes through a pipe, which it closes when it is ready.
+    // Starts the same command with --foreground in the background. It prints `ready` on standard output, or an error on standard error.
     let mut command = Command::new("/proc/self/exe");
     command.arg0("senesce").args(["betreefs", "mount", "--foreground", "-o"]).arg(&mount.options);
     command.arg("--").args([absolute(&mount.image)?, absolute(&mount.dir)?]).current_dir("/");
@@ -25,7 +25,7 @@ pub fn run(mount: &BetreefsMount) -> Result<()> {
     unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
     let mut child = command.spawn()?;
     let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("it is a pipe")).read_line(&mut line)?;
+    BufReader::new(child.stdout.take().expect("standard output is piped")).read_line(&mut line)?;
     if line.trim_end() == "ready" {
         return Ok(());
     }

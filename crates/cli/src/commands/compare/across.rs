@@ -1,11 +1,11 @@
-//! The table of a comparison across kernels: one for each kind of file system, the kernels side by side.
+//! Tables of a comparison across kernels: one for each kind of file system, with columns for each kernel.
 
 use super::{label, ratio, shown};
 use crate::output::{self, number};
 use anyhow::Result;
 use lab::Pair;
 
-/// Prints the tables. The pairs come kernel by kernel.
+/// Prints the tables. The pairs are grouped by kernel.
 pub fn show(pairs: &[Pair]) -> Result<()> {
     let mut kinds: Vec<&str> = pairs.iter().map(|pair| pair.fs.as_str()).collect();
     kinds.sort_unstable();

@@ -1,4 +1,4 @@
-//! Aging before a comparison: what is asked for by kind and not by name.
+//! Ages file systems before a comparison, if --fs gives kinds instead of names.
 
 use crate::args::{Age, Command, Compare, Senesce};
 use crate::commands::{age, vm_dispatch};
@@ -9,7 +9,7 @@ use lab::{Manifest, Stage};
 use results::Watch as _;
 use vm::Kernel;
 
-/// Ages each kind that is not aged yet, on this kernel; their names.
+/// Ages each kind that is not aged yet on this kernel. Returns their names.
 pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> Result<Vec<String>> {
     let label = label(args, kernel)?;
     let mut names = Vec::new();
@@ -43,7 +43,7 @@ pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> 
     Ok(names)
 }
 
-/// The aging of one kind, as if it had been asked for by itself.
+/// The arguments of `senesce age` for one kind.
 fn as_asked(args: &Compare, kind: &str) -> Result<Box<Age>> {
     let first = &args.first;
     let mut words: Vec<std::ffi::OsString> =
@@ -60,12 +60,12 @@ fn as_asked(args: &Compare, kind: &str) -> Result<Box<Age>> {
     }
     match Senesce::try_parse_from(words).map(|asked| asked.command) {
         Ok(Command::Age(age)) => Ok(age),
-        Ok(_) => unreachable!("the words ask for an aging"),
+        Ok(_) => unreachable!("the arguments are those of `senesce age`"),
         Err(wrong) => wrong.exit(),
     }
 }
 
-/// What tells this kernel from the others in a comparison across kernels: its release, with its place where that is not enough.
+/// A label that distinguishes this kernel in a comparison across kernels: its release, followed by its position if several have that release.
 fn label(args: &Compare, kernel: Option<&Kernel>) -> Result<Option<String>> {
     let (Some(_), Some(kernel)) = (args.kernels.across, kernel) else { return Ok(None) };
     let release = kernel.release()?;

@@ -1,4 +1,4 @@
-//! Device models: listed, shown, checked.
+//! `senesce disk models`, `show` and `check`.
 
 use crate::output::{self, number};
 use anyhow::{Context as _, Result};
@@ -7,7 +7,7 @@ use disk::model::transfer_curve;
 use serde::Serialize;
 use std::path::Path;
 
-/// What is said of a model.
+/// A model in a list.
 #[derive(Serialize)]
 struct Summary {
     name: String,

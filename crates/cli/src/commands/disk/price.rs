@@ -1,4 +1,4 @@
-//! What a log of requests costs on a device model.
+//! `senesce disk price`: the time of a request log on a device model.
 
 use crate::output::{self, number};
 use anyhow::{Result, bail};
@@ -14,7 +14,7 @@ pub fn price(path: &Path, model: &str, size: Option<u64>, json: bool) -> Result<
     let size_bytes = size.unwrap_or(log.info().size_bytes);
     let mut pricing = Pricing::new(&model, size_bytes);
     while let Some(requests) = log.next_batch()? {
-        // What lies beyond the disk would cost nothing.
+        // The model would price requests beyond the end of the disk at zero.
         let end_bytes = requests.iter().map(Request::end_sector).max().unwrap_or(0) * SECTOR_BYTES;
         if end_bytes > size_bytes {
             bail!(

@@ -1,4 +1,4 @@
-//! `senesce disk create`, `mount` and what there is to do with a modelled disk then.
+//! `senesce disk create`, `mount` and the commands for served modelled disks.
 
 use crate::args::{self, FaultKind, ServedDisk};
 use crate::output;
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-/// Read-ahead of a loop device in KiB: the kernel's default.
+/// Read-ahead of the loop device in KiB, the default of the kernel.
 const READ_AHEAD_KB: u32 = 128;
 
 pub fn run(action: &ServedDisk) -> Result<()> {
@@ -41,7 +41,7 @@ pub fn run(action: &ServedDisk) -> Result<()> {
     }
 }
 
-/// What a disk's service times are used for.
+/// Converts the clock argument.
 pub fn clock(clock: args::Clock) -> modelled::Clock {
     match clock {
         args::Clock::Model => modelled::Clock::Model,
@@ -68,7 +68,7 @@ fn mount(dir: &Path, loop_device: bool) -> Result<()> {
     Ok(disk.detach()?)
 }
 
-/// Asks the server if there is one, and changes the store otherwise.
+/// Sends a request to the server, or changes the store directly if the disk is not served.
 fn change(dir: &Path, ask: &Ask, change: impl FnOnce() -> Result<(), disk::Error>) -> Result<()> {
     if modelled::call(dir, ask)?.is_none() {
         change()?;
@@ -108,7 +108,7 @@ fn log(dir: &Path, output: &Path) -> Result<()> {
     if !in_service(dir, modelled::call(dir, &Ask::Status)?)?.log_kept {
         bail!("{0} has no request log; serve it with `senesce disk mount {0}`", dir.display());
     }
-    // Before anything is taken from the server, for what is taken is gone.
+    // Creates the file first, because the server drops requests once they are fetched.
     let info =
         LogInfo { model: settings.model, size_bytes: settings.size_bytes, tool: results::TOOL.to_owned() };
     let mut writer = LogWriter::create(output, &info)?;
@@ -123,7 +123,7 @@ fn log(dir: &Path, output: &Path) -> Result<()> {
 
 fn in_service<T>(dir: &Path, answer: Option<T>) -> Result<T> {
     if answer.is_none() {
-        // What is no store at all is to be told first.
+        // Fails if the directory is not a modelled disk.
         DiskSettings::read(dir)?;
         bail!("{0} is not served; serve it with `senesce disk mount {0}`", dir.display());
     }

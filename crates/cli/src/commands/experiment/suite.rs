@@ -1,4 +1,4 @@
-//! All figures at once: which there are, how far they have come in a store, and going through them.
+//! All figures: lists them, shows their status in a store, and runs them.
 
 use crate::args::HowToRun;
 use crate::output;
@@ -8,7 +8,7 @@ use lab::{AllDone, AllSpec, Experiment, Listed, Shard, Standing, State};
 use results::StoreAt;
 use serde_json::json;
 
-/// Lists what makes up the whole.
+/// Lists all figures, tables and listings.
 pub fn list(json: bool) -> Result<()> {
     let all = lab::listed();
     let mut rows = Vec::new();
@@ -59,7 +59,7 @@ pub fn status(how: &HowToRun, markdown: bool) -> Result<()> {
     show(&at, &how.scale, &standing, if markdown { output::markdown } else { output::table })
 }
 
-/// How far each has come, of a store that may not be there yet.
+/// The status of each figure in a store, which may not exist yet.
 fn standing(at: &StoreAt, scale: &str) -> Result<Vec<Standing>> {
     let store = match at {
         StoreAt::File(path) if !path.is_file() => None,
@@ -68,12 +68,12 @@ fn standing(at: &StoreAt, scale: &str) -> Result<Vec<Standing>> {
     Ok(lab::standing(store.as_ref(), scale)?)
 }
 
-/// Runs all that the store does not hold yet, or a part of them.
+/// Runs all figures that are missing in the store, or one shard of them.
 pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
     if how.repo.is_some() {
         bail!("--repo needs named figures: most figures use no repository");
     }
-    // What an earlier run that was killed has left takes the memory that this one needs.
+    // Frees memory that images of an earlier, killed run still occupy.
     disk::cleanup()?;
     let built_in = Experiment::builtin().map(Experiment::find).collect::<Result<Vec<_>, _>>()?;
     let spec = AllSpec {
@@ -128,7 +128,7 @@ fn document(at: &StoreAt, scale: &str, all: &[Standing]) -> serde_json::Value {
     })
 }
 
-/// Prints a table: its headings and its rows.
+/// A function that prints a table from headings and rows.
 type Print = fn(&[&str], Vec<Vec<String>>) -> Result<()>;
 
 fn show(at: &StoreAt, scale: &str, all: &[Standing], table: Print) -> Result<()> {

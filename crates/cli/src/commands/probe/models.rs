@@ -1,4 +1,4 @@
-//! Models of disks that requests are priced on.
+//! The device models of the reported times.
 
 use anyhow::Result;
 use disk::Model;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct Models(Vec<Model>);
 
 impl Models {
-    /// The models of these names, built in or files.
+    /// Finds models by built-in name or file.
     pub fn find(names: &[String]) -> Result<Models> {
         Ok(Models(names.iter().map(|name| Model::find(name)).collect::<Result<_, _>>()?))
     }
@@ -21,7 +21,7 @@ impl Models {
         self.0.iter()
     }
 
-    /// Seconds per GiB of a scan on each, where its requests are known.
+    /// Modelled seconds per GiB of a scan on each model; `None` if its requests are unknown.
     pub fn costs(&self, scanned: &Scanned, disk_bytes: Option<u64>) -> BTreeMap<String, Option<f64>> {
         let cost = |model| disk_bytes.and_then(|bytes| scanned.modelled_s_per_gib(model, bytes));
         self.iter().map(|model| (model.name().to_owned(), cost(model))).collect()

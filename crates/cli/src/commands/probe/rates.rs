@@ -1,4 +1,4 @@
-//! Rates of benchmarks of files, in rows of tables; and what they run on.
+//! Table cells for the rates of file benchmarks, and the subject of such a benchmark.
 
 use crate::args::OnFiles;
 use crate::commands::aged;
@@ -9,12 +9,12 @@ use results::Spread;
 
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// The headings over [`row`], behind those of what the row is of; `disk` is the model whose time is told.
+/// The headings of the cells of [`row`]; `disk` is the model of the modelled rate.
 pub fn headings(disk: &str) -> [String; 3] {
     [format!("MiB/s, modelled {disk}"), "MiB/s, clock of this disk".to_owned(), "MiB/s, wall".to_owned()]
 }
 
-/// Means with their standard deviations.
+/// Formats means with their standard deviations.
 pub fn row(rates: &Rates) -> [String; 3] {
     [rates.modelled, rates.disk_clock, rates.wall].map(rate)
 }
@@ -27,12 +27,12 @@ fn rate(rate: Option<Spread>) -> String {
     }
 }
 
-/// Aged over unaged, for [`headings`].
+/// Formats the ratios of aged to unaged, for the columns of [`headings`].
 pub fn ratios(ratios: &Ratios) -> [String; 3] {
     [ratios.modelled, None, ratios.wall].map(number)
 }
 
-/// What a benchmark runs on.
+/// The subject of the benchmark: the aged file system of --on, or a path.
 pub fn subject(args: &OnFiles) -> Result<Subject> {
     if let Some(image) = &args.on {
         let (work, name) = aged::locate(args.work.as_deref(), image)?;

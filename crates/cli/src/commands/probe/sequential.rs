@@ -34,7 +34,7 @@ pub fn run(args: &args::Sequential) -> Result<()> {
     output::line(&outcome.kept.said_of(&outcome.name))
 }
 
-/// The rows of one size.
+/// The table rows of one file size.
 fn rows(size: &SequentialSize) -> Vec<Vec<String>> {
     let begin = [lab::bytes(size.size_bytes), size.files.to_string()];
     let phase = |name: &str, rates: &BTreeMap<&str, Rates>, ratios: Option<Ratios>| {

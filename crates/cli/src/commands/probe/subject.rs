@@ -1,4 +1,4 @@
-//! What is probed: a directory as it is, or an image, a device or a modelled disk, mounted for the while.
+//! The subject of a probe: a directory, or an image, device or modelled disk that is mounted during the probe.
 
 use anyhow::{Context as _, Result};
 use disk::Session;
@@ -6,14 +6,13 @@ use fs::{DirTarget, Target};
 use lab::Made;
 use std::path::Path;
 
-/// Opens what lies at `path`; for reading only, unless the probe `writes`.
+/// Opens the file system at `path`, read-only unless the probe `writes`.
 pub fn open(path: &Path, writes: bool) -> Result<Box<dyn Target>> {
     let Some(mut made) = Made::found(path)? else { return Ok(Box::new(DirTarget::any(path)?)) };
     if !writes {
-        // Measuring is to change nothing.
         made.mount_opts.push("ro".to_owned());
     }
-    let spec = made.spec()?.expect("no directory");
+    let spec = made.spec()?.expect("subject is not a directory");
     Ok(fs::open(&Session::begin()?, &spec)?)
 }
 

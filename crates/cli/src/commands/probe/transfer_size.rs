@@ -13,10 +13,10 @@ use results::Watch as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What is told of each point.
+/// Called for each measured point.
 type OnPoint<'a> = dyn FnMut(&TransferPoint) + 'a;
 
-/// By the clock of a model that is told of the reads.
+/// Measures with the clock of a model that receives the reads.
 fn on_model(path: &Path, plan: &TransferPlan, model: &Model, on_point: &mut OnPoint) -> Result<TransferSize> {
     let size_bytes = subject::size_bytes(path)?;
     let mut clock = ModelClock::new(model.device(size_bytes));
@@ -27,7 +27,7 @@ fn on_model(path: &Path, plan: &TransferPlan, model: &Model, on_point: &mut OnPo
     Ok(::probe::transfer_size(path, plan, &mut tell, on_point)?)
 }
 
-/// By the clock of a modelled disk, which is served meanwhile.
+/// Measures with the clock of a modelled disk, which is served during the measurement.
 fn on_modelled(store: &Path, plan: &TransferPlan, on_point: &mut OnPoint) -> Result<TransferSize> {
     let disk = ModelledDisk::attach(&Session::begin()?, store)?;
     let measured = ::probe::transfer_size_of_modelled(&disk, plan, on_point);

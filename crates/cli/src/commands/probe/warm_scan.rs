@@ -12,25 +12,25 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The scans within one limit.
+/// The scans with one memory limit.
 #[derive(Serialize)]
 struct WarmScans {
-    /// The limit on the memory of the reader, its page cache included.
+    /// Memory limit of the reader, including its page cache.
     memory_bytes: u64,
-    /// The first scan, from a cold cache: it fills what may be filled.
+    /// The first scan, from a cold cache, which fills the cache up to the limit.
     cold: LimitedScan,
-    /// The scans after it.
+    /// The following scans.
     warm: Vec<LimitedScan>,
 }
 
-/// One scan within a limit.
+/// One scan with a memory limit.
 #[derive(Serialize)]
 struct LimitedScan {
     #[serde(flatten)]
     scan: Scan,
-    /// Bytes that the device was asked for meanwhile: what the cache did not have. None without a device.
+    /// Bytes read from the device during the scan, because the cache did not hold them; `None` without a device.
     device_read_bytes: Option<u64>,
-    /// On each model of a disk that was asked for.
+    /// For each requested device model.
     modelled_s_per_gib: BTreeMap<String, Option<f64>>,
 }
 
@@ -54,7 +54,7 @@ pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, 
     let mut chilled = Vec::new();
     for &memory_bytes in memory {
         let limit = MemoryLimit::new(&session, memory_bytes)?;
-        // What is in the cache already is charged to whoever read it first.
+        // Empties the cache, because the kernel charges cached pages to the process that read them first.
         chilled = open.chill()?;
         let mut one = || -> Result<LimitedScan> {
             if disk::interrupted() {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 pub fn run(path: &Path, words: &[OsString], json: bool) -> Result<()> {
     let mut command = Command::new(&words[0]);
-    // Standard output is for the result.
+    // Standard output is reserved for the result.
     command.args(&words[1..]).stdout(std::io::stderr());
     let measured = ::probe::command_write_amplification(path, &mut command)?;
     if json {

@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use snapshot::{Change, Kind, Snapshot, What, check_pair, diff};
 use std::path::Path;
 
-/// How much one kind of change comes to.
+/// Totals of one kind of change.
 #[derive(Clone, Copy, Default, Serialize)]
 struct Count {
     files: u64,
     dirs: u64,
     others: u64,
-    /// Of the files: as they are now, or were if they are gone.
+    /// Bytes of the files: the new size, or the old size of deleted files.
     bytes: u64,
 }
 
@@ -70,9 +70,9 @@ pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
     )
 }
 
-/// The paths that a change is said with: before, if it differs, and after.
+/// The paths before and after a change.
 fn paths(change: &Change, a: &Snapshot, b: &Snapshot) -> (Option<String>, Option<String>) {
-    // What is no text is written as escapes, and so are line ends: one change is one line.
+    // Escapes paths that are not UTF-8 or contain control characters, so that each change is one line.
     let text = |path: Vec<u8>| match String::from_utf8(path) {
         Ok(path) if !path.contains(|c: char| c.is_control() || c == '\\') => path,
         Ok(path) => path.into_bytes().escape_ascii().to_string(),

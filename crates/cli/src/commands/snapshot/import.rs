@@ -48,7 +48,7 @@ pub fn run(args: &SnapshotImport) -> Result<()> {
     ))
 }
 
-/// When a listing was last written to.
+/// The modification time of a listing in nanoseconds since 1970.
 fn modified_ns(path: &Path) -> Result<i64> {
     let time = std::fs::metadata(path).and_then(|metadata| metadata.modified());
     let time = time.with_context(|| format!("reading {}", path.display()))?;

@@ -85,7 +85,7 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
     )
 }
 
-/// A number of seconds as people say it.
+/// Formats a number of seconds with a suitable unit.
 fn span(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),

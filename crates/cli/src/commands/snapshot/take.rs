@@ -7,7 +7,7 @@ use anyhow::Result;
 use snapshot::{Key, Stat};
 
 pub fn run(args: &SnapshotTake) -> Result<()> {
-    // Before what may take long.
+    // Checks the output path before the walk, which may take long.
     if !args.force {
         snapshot::refuse_existing(&args.out)?;
     }
@@ -16,7 +16,7 @@ pub fn run(args: &SnapshotTake) -> Result<()> {
         (None, Some(path)) => Some(Key::make(path)?),
         (None, None) => None,
     };
-    // Walking waits for the disk more than it computes.
+    // A directory walk mostly waits for the disk.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(2 * processors, usize::from);
     let snapshot = probe::snapshot(&args.path, results::TOOL, threads, key.as_ref())?;

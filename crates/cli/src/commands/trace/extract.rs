@@ -1,4 +1,4 @@
-//! `senesce trace extract`: the history of a repository as a trace with labels.
+//! `senesce trace extract`: converts the history of a repository to a trace with labels.
 
 use crate::args::{Extract, Order};
 use crate::output;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use results::Watch as _;
 use serde::Serialize;
 
-/// What was extracted.
+/// The JSON document of an extraction.
 #[derive(Serialize)]
 struct Summary {
     pulls: u64,

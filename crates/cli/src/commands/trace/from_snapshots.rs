@@ -1,4 +1,4 @@
-//! `senesce trace from-snapshots`: what leads through snapshots as a trace with labels.
+//! `senesce trace from-snapshots`: converts the changes between snapshots to a trace with labels.
 
 use crate::args::FromSnapshots;
 use crate::output;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use results::Watch as _;
 use serde::Serialize;
 
-/// What was made.
+/// The JSON document of a generated trace.
 #[derive(Serialize)]
 struct Generated<'m> {
     operations: u64,

@@ -16,10 +16,10 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     }
     let (work, name) = aged::locate(args.work.as_deref(), image)?;
     let ranks = super::ranks(args, None)?;
-    // Where the objects are is known once the file system is mounted.
+    // `lab::metadata_on` sets the directory when the file system is mounted.
     let keeper = Keeper::Posix { root: PathBuf::new() };
     let mut spec = MetadataSpec { work: Some(work), ..super::spec_of(args, ranks, keeper)? };
-    // All phases run in one job.
+    // All phases belong to one run, so no later run needs the state.
     spec.task.run_info = None;
     let mut progress = Progress::new();
     let mut written = Ok(());
