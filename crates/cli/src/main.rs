@@ -1,4 +1,4 @@
-//! The command `senesce`: arguments in, calls out, nothing else.
+//! The command `senesce`: parses arguments, calls the library crates and prints results.
 
 mod args;
 mod commands;
@@ -10,20 +10,20 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // In a virtual machine of ours this is the first process.
+    // In a virtual machine started by `vm`, this program is the init process.
     if vm::is_init() {
         vm::init();
     }
     let args = args::Senesce::parse_from(args::argv());
     let status = match commands::run(args) {
         Ok(()) => 0,
-        // Whoever read has read enough.
+        // The reader closed the pipe, as `head` does.
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => match error.downcast_ref() {
-            // In a virtual machine, where it has said why.
+            // The command in the virtual machine has already printed the error.
             Some(commands::FailedInVm(status)) => *status,
             None => {
-                // One line, whatever a tool below has printed over several.
+                // Prints one line, even if the error contains several lines of tool output.
                 let message = message(&error);
                 let lines: Vec<&str> = message.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
                 eprintln!("senesce: {}", lines.join("; "));
@@ -40,7 +40,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
 }
 
-/// The error and its causes, but for those that the error in front of them has in its words already.
+/// Joins the error and its causes, without causes that the text so far already contains.
 fn message(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
         "" => cause,

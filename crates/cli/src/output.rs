@@ -1,4 +1,4 @@
-//! What goes to standard output: one JSON document, or text for people.
+//! Standard output: one JSON document, or text and tables.
 
 use anyhow::{Context as _, Result};
 use comfy_table::{Table, presets};
@@ -11,7 +11,7 @@ pub fn json(value: &impl Serialize) -> Result<()> {
     line(&text)
 }
 
-/// Prints text and a line end.
+/// Prints a line.
 pub fn line(text: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{text}").context("writing to standard output")
 }
@@ -38,12 +38,12 @@ fn markdown_row<'c>(cells: impl Iterator<Item = &'c str>) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// A cell without what would steer a terminal: it may come from a file of others.
+/// Replaces control characters, which could control the terminal: cells may come from untrusted files.
 fn printable(cell: &str) -> String {
     cell.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
-/// A number of a table; a dash where it was not measured.
+/// Formats a number for a table; a dash if there is none.
 pub fn number(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),

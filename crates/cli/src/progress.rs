@@ -1,4 +1,4 @@
-//! Progress on a terminal: rate, time to completion, current phase. In a pipe only what is worth a line.
+//! Progress on standard error: a bar with phase, rate and ETA on a terminal, only messages in a pipe.
 
 mod test_stop;
 
@@ -29,7 +29,7 @@ impl Watch for Progress {
             Some(total) => ProgressBar::new(total),
             None => ProgressBar::new_spinner(),
         };
-        // Hidden by itself where standard error is no terminal.
+        // indicatif hides the bar if standard error is not a terminal.
         self.bar.set_draw_target(ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(if total.is_some() { KNOWN } else { UNKNOWN });
         self.bar.set_style(style.expect("the templates are constant"));

@@ -1,9 +1,9 @@
-//! Sizes and times as people write them.
+//! Parsers for argument values: sizes, times, shares and others.
 
 use bench::metadata::{Sizes, Waiting};
 use std::time::Duration;
 
-/// Bytes: a number, alone or with KiB, MiB, GiB, TiB (or K, M, G, T, meaning the same).
+/// Parses a size in bytes: a number, optionally followed by KiB, MiB, GiB or TiB (or K, M, G, T with the same meaning).
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text)?;
     let factor = match unit.trim_end_matches("iB") {
@@ -21,12 +21,12 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok(bytes.round() as u64)
 }
 
-/// A place on a disk: a size, or 0.
+/// Parses an offset on a disk: a size, or 0.
 pub fn offset(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { size(text) }
 }
 
-/// When git cleans up: `off`, `auto`, or after so many pulls.
+/// Parses the garbage collection of git: `off`, `auto`, or a number of pulls.
 pub fn gc(text: &str) -> Result<ager::git::Gc, String> {
     match text {
         "off" => Ok(ager::git::Gc::Off),
@@ -38,7 +38,7 @@ pub fn gc(text: &str) -> Result<ager::git::Gc, String> {
     }
 }
 
-/// A time: a number with s, min or h.
+/// Parses a time: a number followed by s, min or h.
 pub fn time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text)?;
     let factor = match unit {
@@ -54,9 +54,9 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// Sizes of objects: one for all, a range, or a logarithmic normal distribution.
+/// Parses object sizes: a fixed size, a uniform range, or a log-normal distribution.
 pub fn sizes(text: &str) -> Result<Sizes, String> {
-    // An object may be empty.
+    // Objects may be empty.
     let bytes = |text: &str| if text == "0" { Ok(0) } else { size(text) };
     let sizes = if let Some(parameters) = text.strip_prefix("lognormal:") {
         let (median, sigma) =
@@ -71,7 +71,7 @@ pub fn sizes(text: &str) -> Result<Sizes, String> {
     sizes.check().map(|()| sizes)
 }
 
-/// How long is waited after an operation: a factor, or `adaptive`.
+/// Parses the wait after each operation: a multiple of its latency, or `adaptive`.
 pub fn waiting(text: &str) -> Result<Waiting, String> {
     match (text, text.parse::<f64>()) {
         ("adaptive", _) => Ok(Waiting::Adaptive),
@@ -81,7 +81,7 @@ pub fn waiting(text: &str) -> Result<Waiting, String> {
     }
 }
 
-/// A share of a whole, above 0 and at most 1, or in percent.
+/// Parses a share above 0 and at most 1, or in percent.
 pub fn share(text: &str) -> Result<f64, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.parse::<f64>().map(|percent| percent / 100.0),
@@ -93,7 +93,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Bytes created over the size of a file system.
+/// Parses overwrites: bytes created over the capacity of the file system.
 pub fn overwrites(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(overwrites) if overwrites > 0.0 && overwrites <= ager::MOST_OVERWRITES => Ok(overwrites),
@@ -101,7 +101,7 @@ pub fn overwrites(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A moment in seconds since 1970, before the year 10000.
+/// Parses a point in time in seconds since 1970, before the year 10000.
 pub fn moment(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..2.5e11).contains(&seconds) => Ok(seconds),
@@ -109,7 +109,7 @@ pub fn moment(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Days, above 0 and at most a million.
+/// Parses a number of days above 0 and at most one million.
 pub fn days(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(days) if days > 0.0 && days <= 1e6 => Ok(days),

@@ -1,13 +1,13 @@
-//! For tests of the whole program: a run that waits at a step, so that a test kills or interrupts it exactly there.
+//! Stops a run at a given step, so that an integration test can kill or interrupt the run exactly there.
 //!
-//! `SENESCE_TEST_STOP_AT="FILE PHASE"` makes `FILE` and waits when a phase begins or a line is printed that holds `PHASE`;
-//! `"FILE PHASE@N"` does so when `N` of that phase is done. The run goes on when the test removes the file, and when it is
-//! asked to end. Heartbeats go on meanwhile.
+//! With `SENESCE_TEST_STOP_AT="FILE PHASE"` the run creates `FILE` and waits when a phase begins, or a line is printed, whose text contains `PHASE`;
+//! with `"FILE PHASE@N"` when `N` steps of that phase are done. The run continues when the test removes the file or interrupts the run. Heartbeats
+//! continue during the wait.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The step that is waited at, once.
+/// The step at which the run waits, once.
 pub struct TestStop {
     file: PathBuf,
     phase: String,
@@ -16,7 +16,7 @@ pub struct TestStop {
 }
 
 impl TestStop {
-    /// What the environment asks for.
+    /// Parses `SENESCE_TEST_STOP_AT`.
     pub fn from_env() -> Option<TestStop> {
         TestStop::of(std::env::var("SENESCE_TEST_STOP_AT").ok()?)
     }
@@ -30,7 +30,7 @@ impl TestStop {
         Some(TestStop { file: file.into(), phase: phase.to_owned(), done, is_phase: false })
     }
 
-    /// A phase begins.
+    /// Called when a phase begins.
     pub fn begins(stop: &mut Option<TestStop>, phase: &str) {
         if let Some(one) = stop {
             one.is_phase = phase.contains(&one.phase);
@@ -38,14 +38,14 @@ impl TestStop {
         TestStop::says(stop, phase);
     }
 
-    /// A line was printed.
+    /// Called when a line was printed.
     pub fn says(stop: &mut Option<TestStop>, line: &str) {
         if let Some(one) = stop.take_if(|one| one.done.is_none() && line.contains(&one.phase)) {
             wait(&one.file);
         }
     }
 
-    /// So much of a phase is done.
+    /// Called when `done` steps of a phase are done.
     pub fn at(stop: &mut Option<TestStop>, done: u64) {
         if let Some(one) = stop.take_if(|one| one.is_phase && one.done.is_some_and(|least| done >= least)) {
             wait(&one.file);
@@ -54,7 +54,7 @@ impl TestStop {
 }
 
 fn wait(file: &Path) {
-    std::fs::write(file, "").expect("the test has named a file that can be made");
+    std::fs::write(file, "").expect("file of SENESCE_TEST_STOP_AT is writable");
     while file.exists() && !disk::interrupted() {
         std::thread::sleep(Duration::from_millis(1));
     }
