@@ -1,14 +1,14 @@
-//! The Bε-tree store beside RocksDB, fjall and redb: random inserts of 100 bytes past the cache, then a scan of all in the order of
-//! their keys, from a cold start. What the stores do to the disk is counted and priced in the same way for all of them.
+//! Compares the Bε-tree store with RocksDB, fjall and redb: random inserts of 100 bytes, of more data than the cache holds, then a scan of all entries
+//! in key order from a cold cache. The disk requests of all stores are counted and priced in the same way.
 //!
 //!     cargo run --release -p senesce-betree-bench                              # 10 million, on the disk of this machine
 //!     cargo run --release -p senesce-betree-bench -- --on model --millions 2
 //!
-//! Each store runs in a process of its own, whose memory, page cache included, is limited to twice the budget that the
-//! store is given for its cache. Its place is a loop device with direct I/O: a file system (ext4) for those that need one, the bare
-//! device for the Bε-tree. So one counter, that of the device, tells what each of them wrote.
+//! Each phase of a store runs in its own process, whose memory, including page cache, is limited to twice the cache size of the store. Each store is
+//! on a loop device with direct I/O: RocksDB, fjall and redb in an ext4 file system, the Bε-tree on the bare device. Therefore the counters of the
+//! device measure the writes of every store.
 
-mod place;
+mod backing;
 mod stores;
 mod table;
 mod work;
@@ -21,43 +21,43 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::stores::Kind;
 
-/// Measures the Bε-tree store beside others.
+/// Compare the Bε-tree store with other stores
 #[derive(Parser)]
 struct Args {
     #[command(subcommand)]
-    part: Option<Part>,
-    /// The stores.
+    internal: Option<Internal>,
+    /// Stores to measure
     #[arg(long, value_delimiter = ',', default_value = "betree,rocksdb,fjall,redb")]
     stores: Vec<Kind>,
-    /// Million inserts.
+    /// Inserts in millions
     #[arg(long, default_value_t = 10.0)]
     millions: f64,
-    /// MiB of memory for the cache of each store, its buffers for writes included. A quarter of the data unless told.
+    /// Cache of each store in MiB, including write buffers [default: a quarter of the data]
     #[arg(long)]
     cache: Option<u64>,
-    /// GiB of the disk.
+    /// Size of the disk in GiB
     #[arg(long, default_value_t = 8)]
     size: u64,
-    /// A file on the disk of this machine, or a modelled disk in memory.
-    #[arg(long, value_enum, default_value_t = On::Disk)]
-    on: On,
-    /// Where the file lies, or the modelled disk.
+    /// Medium: a file on a disk of this machine, or a modelled disk in memory
+    #[arg(long, value_enum, default_value_t = Medium::Disk)]
+    on: Medium,
+    /// Directory of the file or modelled disk [default: the current directory, or /dev/shm]
     #[arg(long)]
     dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum On {
+enum Medium {
     Disk,
     Model,
 }
 
 #[derive(Subcommand)]
-enum Part {
-    /// One phase of one store: what the processes of a run do.
+enum Internal {
+    /// Run one phase of one store; the processes of a run call this
     #[command(hide = true)]
-    Phase { phase: work::Phase, store: Kind, place: PathBuf, count: u64, cache_bytes: u64 },
-    /// The server of the modelled disk, which is this program again.
+    Phase { phase: work::Phase, store: Kind, path: PathBuf, count: u64, cache_bytes: u64 },
+    /// Serve the modelled disk
     #[command(hide = true)]
     Disk { serve: String, dir: PathBuf, clock: Option<String> },
 }
@@ -74,11 +74,11 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let args = Args::parse();
-    match args.part {
-        Some(Part::Phase { phase, store, place, count, cache_bytes }) => {
-            return work::run(phase, store, &place, count, cache_bytes);
+    match args.internal {
+        Some(Internal::Phase { phase, store, path, count, cache_bytes }) => {
+            return work::run(phase, store, &path, count, cache_bytes);
         }
-        Some(Part::Disk { dir, .. }) => return Ok(disk::modelled::serve(&dir, None)?),
+        Some(Internal::Disk { dir, .. }) => return Ok(disk::modelled::serve(&dir, None)?),
         None => {}
     }
     if !rustix::process::geteuid().is_root() {
@@ -87,10 +87,10 @@ fn run() -> Result<()> {
     let count = (args.millions * 1e6) as u64;
     let cache_bytes = args.cache.map_or(count * work::ENTRY_BYTES / 4, |mib| mib << 20);
     let dir = args.dir.unwrap_or_else(|| match args.on {
-        On::Disk => std::env::current_dir().unwrap_or_default(),
-        On::Model => "/dev/shm".into(),
+        Medium::Disk => std::env::current_dir().unwrap_or_default(),
+        Medium::Model => "/dev/shm".into(),
     });
-    // What is mounted and attached is taken down when it is interrupted, and goes with this process when it is killed.
+    // Mounts and loop devices are removed on interrupt, and with this process if it is killed.
     disk::isolate()?;
     disk::catch_interrupts();
     let session = disk::Session::begin()?;
@@ -99,16 +99,17 @@ fn run() -> Result<()> {
         work::ENTRY_BYTES,
         cache_bytes >> 20,
         match args.on {
-            On::Disk => format!("a file in {}", dir.display()),
-            On::Model => "a disk in memory, times by model".into(),
+            Medium::Disk => format!("a file in {}", dir.display()),
+            Medium::Model => "a disk in memory, times by model".into(),
         }
     );
     let mut rows = Vec::new();
     for store in args.stores {
-        let mut place = place::Place::make(&session, &dir, args.size << 30, store, args.on == On::Model)?;
-        let inserts = place.phase(work::Phase::Insert, count, cache_bytes)?;
-        let scan = place.phase(work::Phase::Scan, count, cache_bytes)?;
-        place.remove()?;
+        let mut backing =
+            backing::Backing::create(&session, &dir, args.size << 30, store, args.on == Medium::Model)?;
+        let inserts = backing.phase(work::Phase::Insert, count, cache_bytes)?;
+        let scan = backing.phase(work::Phase::Scan, count, cache_bytes)?;
+        backing.remove()?;
         let row = table::Row { store, inserts, scan };
         println!("{}", row.line(count));
         rows.push(row);

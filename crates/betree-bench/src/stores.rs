@@ -1,7 +1,7 @@
-//! The stores, each made to do the same: take entries, make them last through a power cut every [`TOGETHER`] entries, and have all of them
-//! on the disk in the end; give all of them back in order.
+//! The stores, all with the same work: insert entries, make them durable every [`SYNC_EVERY`] entries and at the end, and return all entries in
+//! order.
 //!
-//! Each has the same memory for its cache and its buffers together, compresses nothing, and is otherwise as it comes.
+//! Each store has the same amount of memory for its cache and buffers together, does not compress, and uses default settings otherwise.
 
 mod betree;
 mod fjall;
@@ -17,14 +17,14 @@ use clap::ValueEnum;
 
 use crate::work::{ENTRY_BYTES, KEY_BYTES};
 
-/// So many entries are made to last at a time.
-const TOGETHER: usize = 100_000;
+/// Entries between two syncs.
+const SYNC_EVERY: usize = 100_000;
 
-/// What is inserted.
+/// The value of an entry.
 pub type Value = [u8; ENTRY_BYTES as usize - KEY_BYTES];
-/// Entries to be inserted.
+/// The entries to insert.
 pub type Entries<'a> = dyn Iterator<Item = ([u8; KEY_BYTES], Value)> + 'a;
-/// Takes each entry of a scan.
+/// Called with key and value of each entry of a scan.
 pub type Each<'a> = dyn FnMut(&[u8], &[u8]) + 'a;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -37,28 +37,28 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it lies in files of a file system, or on a bare device.
+    /// Whether the store needs a file system instead of a bare device.
     pub fn needs_file_system(self) -> bool {
         self != Self::Betree
     }
 
-    /// Makes a store of all entries, and closes it.
-    pub fn insert(self, place: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Result<()> {
+    /// Inserts all entries into a new store, and closes it.
+    pub fn insert(self, path: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Result<()> {
         match self {
-            Self::Betree => betree::insert(place, cache_bytes, entries),
-            Self::RocksDb => rocksdb::insert(place, cache_bytes, entries),
-            Self::Fjall => fjall::insert(place, cache_bytes, entries),
-            Self::Redb => redb::insert(place, cache_bytes, entries),
+            Self::Betree => betree::insert(path, cache_bytes, entries),
+            Self::RocksDb => rocksdb::insert(path, cache_bytes, entries),
+            Self::Fjall => fjall::insert(path, cache_bytes, entries),
+            Self::Redb => redb::insert(path, cache_bytes, entries),
         }
     }
 
-    /// Opens it again and gives all entries in order.
-    pub fn scan(self, place: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
+    /// Opens the store and scans all entries in order.
+    pub fn scan(self, path: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
         match self {
-            Self::Betree => betree::scan(place, cache_bytes, each),
-            Self::RocksDb => rocksdb::scan(place, cache_bytes, each),
-            Self::Fjall => fjall::scan(place, cache_bytes, each),
-            Self::Redb => redb::scan(place, cache_bytes, each),
+            Self::Betree => betree::scan(path, cache_bytes, each),
+            Self::RocksDb => rocksdb::scan(path, cache_bytes, each),
+            Self::Fjall => fjall::scan(path, cache_bytes, each),
+            Self::Redb => redb::scan(path, cache_bytes, each),
         }
     }
 }

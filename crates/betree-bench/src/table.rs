@@ -1,24 +1,24 @@
-//! What was found, as lines.
+//! Formats the results.
 
 use std::fmt::Write;
 
-use crate::place::Took;
+use crate::backing::PhaseResult;
 use crate::stores::Kind;
 use crate::work::ENTRY_BYTES;
 
 pub struct Row {
     pub store: Kind,
-    pub inserts: Took,
-    pub scan: Took,
+    pub inserts: PhaseResult,
+    pub scan: PhaseResult,
 }
 
 impl Row {
-    fn given(&self, count: u64) -> f64 {
+    fn inserted_bytes(&self, count: u64) -> f64 {
         (count * ENTRY_BYTES) as f64
     }
 
     fn amplification(&self, count: u64) -> f64 {
-        self.inserts.moved.written_bytes as f64 / self.given(count)
+        self.inserts.moved.written_bytes as f64 / self.inserted_bytes(count)
     }
 
     pub fn line(&self, count: u64) -> String {
@@ -28,10 +28,10 @@ impl Row {
             self.store,
             count as f64 / self.inserts.seconds,
             self.amplification(count),
-            self.inserts.moved.read_bytes as f64 / self.given(count),
+            self.inserts.moved.read_bytes as f64 / self.inserted_bytes(count),
             self.inserts.memory_mib,
             count as f64 / self.scan.seconds,
-            self.scan.moved.read_bytes as f64 / self.given(count),
+            self.scan.moved.read_bytes as f64 / self.inserted_bytes(count),
             self.scan.memory_mib,
         );
         for (inserts, scan) in self.inserts.priced.iter().zip(&self.scan.priced) {
@@ -43,28 +43,33 @@ impl Row {
     }
 }
 
-/// Says where ours reaches its limits: inserts of RocksDB's rate and write amplification, scans at twice the rate of RocksDB and redb.
+/// Prints whether the Bε-tree store reaches its limits: inserts with at least the rate and at most the write amplification of RocksDB, and scans
+/// with twice the rate of RocksDB and redb.
 pub fn verdicts(rows: &[Row]) {
     let find = |kind: Kind| rows.iter().find(|row| row.store == kind);
     let Some(ours) = find(Kind::Betree) else { return };
-    let say = |what: &str, ratio: f64, limit: f64| {
+    let print_verdict = |what: &str, ratio: f64, limit: f64| {
         println!("{} {what}: {ratio:.2}, limit {limit}", if ratio >= limit { "PASS" } else { "MISS" });
     };
     if let Some(other) = find(Kind::RocksDb) {
-        say("inserts/s relative to RocksDB", other.inserts.seconds / ours.inserts.seconds, 1.0);
+        print_verdict("inserts/s relative to RocksDB", other.inserts.seconds / ours.inserts.seconds, 1.0);
         let written = |row: &Row| row.inserts.moved.written_bytes as f64;
-        say("write amplification of RocksDB relative to betree", written(other) / written(ours), 1.0);
+        print_verdict(
+            "write amplification of RocksDB relative to betree",
+            written(other) / written(ours),
+            1.0,
+        );
         for (ours, other) in ours.inserts.priced.iter().zip(&other.inserts.priced) {
             let what = format!("inserts/s relative to RocksDB on {}", ours.model);
-            say(&what, other.total_s() / ours.total_s(), 1.0);
+            print_verdict(&what, other.total_s() / ours.total_s(), 1.0);
         }
     }
     for kind in [Kind::RocksDb, Kind::Redb] {
         let Some(other) = find(kind) else { continue };
-        say(&format!("scan relative to {kind:?}"), other.scan.seconds / ours.scan.seconds, 2.0);
+        print_verdict(&format!("scan relative to {kind:?}"), other.scan.seconds / ours.scan.seconds, 2.0);
         for (ours, other) in ours.scan.priced.iter().zip(&other.scan.priced) {
             let what = format!("scan relative to {kind:?} on {}", ours.model);
-            say(&what, other.total_s() / ours.total_s(), 2.0);
+            print_verdict(&what, other.total_s() / ours.total_s(), 2.0);
         }
     }
 }

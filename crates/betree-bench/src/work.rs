@@ -1,4 +1,4 @@
-//! The work: what one process does to one store.
+//! The work of one process on one store.
 
 use std::path::Path;
 use std::time::Instant;
@@ -19,16 +19,16 @@ pub enum Phase {
     Scan,
 }
 
-/// Does one phase, and says how many seconds it took and how many KiB of memory the process had at most.
-pub fn run(phase: Phase, store: Kind, place: &Path, count: u64, cache_bytes: u64) -> Result<()> {
+/// Runs one phase and prints its time in seconds and the peak memory of the process in KiB.
+pub fn run(phase: Phase, store: Kind, path: &Path, count: u64, cache_bytes: u64) -> Result<()> {
     let start = Instant::now();
     match phase {
         Phase::Insert => {
-            store.insert(place, cache_bytes, &mut (0..count).map(entry))?;
+            store.insert(path, cache_bytes, &mut (0..count).map(entry))?;
         }
         Phase::Scan => {
             let (mut found, mut last) = (0, Vec::new());
-            store.scan(place, cache_bytes, &mut |key, value| {
+            store.scan(path, cache_bytes, &mut |key, value| {
                 assert!(key > &last[..] && value.len() as u64 == ENTRY_BYTES - KEY_BYTES as u64);
                 last.clear();
                 last.extend_from_slice(key);
@@ -43,14 +43,14 @@ pub fn run(phase: Phase, store: Kind, place: &Path, count: u64, cache_bytes: u64
     Ok(())
 }
 
-/// The most memory that this process had, the page cache not included.
+/// Peak memory of this process in KiB, without page cache.
 fn peak_kib() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     Ok(line.and_then(|line| line.split_whitespace().next()).unwrap_or("0").parse()?)
 }
 
-/// Entry `i`, all of it random.
+/// Entry `i`: a random key and a random value.
 fn entry(i: u64) -> ([u8; KEY_BYTES], Value) {
     let mut state = i << 8;
     let mut key = [0; KEY_BYTES];

@@ -1,4 +1,4 @@
-//! Ours, on the bare device.
+//! The Bε-tree store, on the bare device.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use betree::{FileStorage, Options, Params, Storage, Store};
 
-use super::{Each, Entries, TOGETHER};
+use super::{Each, Entries, SYNC_EVERY};
 
-/// Makes an empty store on a device.
+/// Creates an empty store on a device.
 pub fn make(device: &Path) -> Result<()> {
     let disk = FileStorage::open(device)?;
     Ok(Store::create(&disk, Params::for_image(disk.len()?))?)
@@ -23,7 +23,7 @@ pub fn insert(device: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Res
     let store = open(device, cache_bytes)?;
     for (i, (key, value)) in entries.enumerate() {
         store.insert(&key, &value)?;
-        if i % TOGETHER == TOGETHER - 1 {
+        if i % SYNC_EVERY == SYNC_EVERY - 1 {
             store.sync()?;
         }
     }

@@ -1,13 +1,13 @@
-//! RocksDB, with direct I/O, as its handbook advises where memory is counted. Half of the memory is for its two memtables.
+//! RocksDB with direct I/O, as its documentation recommends for limited memory. Two memtables share half of the memory.
 
 use std::path::Path;
 
 use anyhow::Result;
 use rocksdb::{BlockBasedOptions, Cache, DB, DBCompressionType, Options, ReadOptions};
 
-use super::{Each, Entries, TOGETHER};
+use super::{Each, Entries, SYNC_EVERY};
 
-fn open(place: &Path, cache_bytes: u64) -> Result<DB> {
+fn open(path: &Path, cache_bytes: u64) -> Result<DB> {
     let mut blocks = BlockBasedOptions::default();
     blocks.set_block_cache(&Cache::new_lru_cache(cache_bytes as usize / 2)?);
     let mut options = Options::default();
@@ -19,14 +19,14 @@ fn open(place: &Path, cache_bytes: u64) -> Result<DB> {
     options.set_use_direct_reads(true);
     options.set_use_direct_io_for_flush_and_compaction(true);
     options.set_block_based_table_factory(&blocks);
-    Ok(DB::open(&options, place.join("rocksdb"))?)
+    Ok(DB::open(&options, path.join("rocksdb"))?)
 }
 
-pub fn insert(place: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Result<()> {
-    let store = open(place, cache_bytes)?;
+pub fn insert(path: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Result<()> {
+    let store = open(path, cache_bytes)?;
     for (i, (key, value)) in entries.enumerate() {
         store.put(key, value)?;
-        if i % TOGETHER == TOGETHER - 1 {
+        if i % SYNC_EVERY == SYNC_EVERY - 1 {
             store.flush_wal(true)?;
         }
     }
@@ -34,10 +34,10 @@ pub fn insert(place: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Resu
     Ok(())
 }
 
-pub fn scan(place: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
-    let store = open(place, cache_bytes)?;
+pub fn scan(path: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
+    let store = open(path, cache_bytes)?;
     let mut read = ReadOptions::default();
-    // Its own reading ahead starts small and ends at 256 KiB; this is what it is advised to be for long scans.
+    // Automatic read-ahead starts small and ends at 256 KiB; the documentation recommends this value for long scans.
     read.set_readahead_size(4 << 20);
     let mut scan = store.raw_iterator_opt(read);
     scan.seek_to_first();

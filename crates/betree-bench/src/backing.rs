@@ -1,4 +1,4 @@
-//! Where a store lies: a loop device over a file of the machine's disk, or over a modelled disk in memory.
+//! The loop device that holds a store: backed by a file on a disk of this machine, or by a modelled disk in memory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,33 +14,33 @@ use disk::{DeviceCounters, Image, LoopDevice, MemoryLimit, Model, Mount, Scratch
 use crate::stores::{self, Kind};
 use crate::work::Phase;
 
-/// The models that requests are priced on.
+/// Device models of the modelled times.
 const MODELS: [&str; 2] = ["hdd-7200", "ssd-sata"];
 
-/// What a phase took.
-pub struct Took {
+/// The measurements of a phase.
+pub struct PhaseResult {
     pub seconds: f64,
-    /// Memory of the process at most, in MiB, without the page cache.
+    /// Peak memory of the process in MiB, without page cache.
     pub memory_mib: u64,
-    /// Bytes that the device moved.
+    /// Bytes that the device read and wrote.
     pub moved: DeviceCounters,
-    /// What the requests cost on models.
+    /// Times of the requests on the models.
     pub priced: Vec<Priced>,
 }
 
-pub struct Place {
+pub struct Backing {
     session: Arc<Session>,
     store: Kind,
     size_bytes: u64,
-    // Taken down in this order.
+    // Dropped in this order.
     mount: Option<Mount>,
     device: LoopDevice,
     modelled: Option<ModelledDisk>,
     _scratch: Scratch,
 }
 
-impl Place {
-    pub fn make(
+impl Backing {
+    pub fn create(
         session: &Arc<Session>,
         dir: &Path,
         size_bytes: u64,
@@ -70,24 +70,24 @@ impl Place {
         };
         if store.needs_file_system() {
             let mut command = disk::command("mkfs.ext4");
-            // The kernel would otherwise write inode tables behind the back of a measurement.
+            // Without these options the kernel initializes inode tables in the background, during the measurement.
             command.args(["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]);
             let made = disk::run_tool(command.arg(this.device.device()), "e2fsprogs")?;
             ensure!(made.status.success(), "mkfs.ext4: {}", String::from_utf8_lossy(&made.stderr));
             this.mount = Some(Mount::new(session, this.device.device(), "ext4", &["noatime".into()])?);
         } else {
-            // As `mkfs` does for the others.
+            // Like `mkfs` for the other stores, before the measurement.
             stores::make_betree(this.device.device())?;
         }
         Ok(this)
     }
 
-    fn at(&self) -> PathBuf {
+    fn path(&self) -> PathBuf {
         self.mount.as_ref().map_or(self.device.device(), Mount::dir).to_owned()
     }
 
-    /// Runs a phase in a process of its own, from a cold start until all is on the disk.
-    pub fn phase(&mut self, phase: Phase, count: u64, cache_bytes: u64) -> Result<Took> {
+    /// Runs a phase in its own process, from a cold cache until all data is on the disk.
+    pub fn phase(&mut self, phase: Phase, count: u64, cache_bytes: u64) -> Result<PhaseResult> {
         let before = DeviceCounters::read(self.device.devno())?;
         if let Some(disk) = &self.modelled {
             disk.start_log()?;
@@ -101,15 +101,15 @@ impl Place {
             "phase".into(),
             word(phase.to_possible_value()),
             word(self.store.to_possible_value()),
-            name(&self.at().display()),
+            name(&self.path().display()),
             name(&count),
             name(&cache_bytes),
         ]);
         let limit = MemoryLimit::new(&self.session, 2 * cache_bytes)?;
         limit.confine(&mut command)?;
-        let said = output(&mut command)?;
+        let printed = output(&mut command)?;
         let began = std::time::Instant::now();
-        // What is in the page cache goes to the disk, and nothing stays there.
+        // Unmounting writes the page cache to the disk and empties it.
         if let Some(mount) = &mut self.mount {
             mount.unmount()?;
         }
@@ -128,8 +128,8 @@ impl Place {
             mount.mount()?;
         }
         limit.remove()?;
-        let (seconds, kib) = said.trim().split_once(' ').context("no output of a phase")?;
-        Ok(Took {
+        let (seconds, kib) = printed.trim().split_once(' ').context("no output of a phase")?;
+        Ok(PhaseResult {
             seconds: seconds.parse::<f64>()? + written,
             memory_mib: kib.parse::<u64>()? >> 10,
             moved,
@@ -137,7 +137,7 @@ impl Place {
         })
     }
 
-    /// Takes everything down.
+    /// Unmounts and detaches everything.
     pub fn remove(self) -> Result<()> {
         drop(self.mount);
         self.device.detach()?;
@@ -146,11 +146,11 @@ impl Place {
     }
 }
 
-/// What a phase prints. It is ended when this process is interrupted.
+/// Runs a phase and returns its output. Kills the phase if this process is interrupted.
 fn output(command: &mut Command) -> Result<String> {
     let mut phase = command.stdout(Stdio::piped()).spawn().context("starting a phase")?;
     loop {
-        // It prints a line when it ends, for which there is room in the pipe.
+        // The phase prints a single line at its end, which fits into the pipe buffer.
         if let Some(status) = disk::ended_within(&mut phase, Duration::from_millis(100))? {
             ensure!(!disk::interrupted(), "interrupted");
             ensure!(status.success(), "a phase failed: {status}");
