@@ -42,9 +42,9 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Joins the error and its causes, without causes that the text so far already contains.
 fn message(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
         "" => cause,
-        said if said.contains(&cause) => said.to_owned(),
-        said => format!("{said}: {cause}"),
+        text if text.contains(&cause) => text.to_owned(),
+        text => format!("{text}: {cause}"),
     })
 }

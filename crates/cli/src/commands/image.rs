@@ -221,7 +221,7 @@ fn diff(images: [&Path; 2], key: Option<&Key>, json: bool, mut progress: Progres
         return output::json(&found);
     }
     let [a, b] = images.map(|image| image.display().to_string());
-    let said = match (found.same, found.blocks) {
+    let summary = match (found.same, found.blocks) {
         (true, _) => "the images are identical".to_owned(),
         (false, None) => "the images differ in size".to_owned(),
         (false, Some(blocks)) => format!(
@@ -229,7 +229,7 @@ fn diff(images: [&Path; 2], key: Option<&Key>, json: bool, mut progress: Progres
             blocks.differ, blocks.only_second, blocks.only_first
         ),
     };
-    output::line(&said)?;
+    output::line(&summary)?;
     if let Some(free) = found.free {
         output::line(&format!(
             "free extents: earth mover's distance {} doublings, Kolmogorov-Smirnov distance {}",

@@ -240,7 +240,7 @@ fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Resul
         args,
         keep_output,
     };
-    let ended = vm::run(&task, &mut |said| eprintln!("{said}"));
+    let ended = vm::run(&task, &mut |line| eprintln!("{line}"));
     if let (Some(work), Some(dir)) = (&work, &dispatch.work)
         && (ended.as_ref().is_ok_and(|ended| ended.status == 0) || has_manifests(dir))
     {

@@ -29,8 +29,8 @@ pub fn run(mount: &BetreefsMount) -> Result<()> {
     if line.trim_end() == "ready" {
         return Ok(());
     }
-    let mut said = String::new();
-    child.stderr.take().ok_or_else(|| anyhow!("it is a pipe"))?.read_to_string(&mut said)?;
+    let mut error = String::new();
+    child.stderr.take().ok_or_else(|| anyhow!("it is a pipe"))?.read_to_string(&mut error)?;
     child.wait()?;
-    bail!("{}", said.trim_end().strip_prefix("senesce: ").unwrap_or(said.trim_end()))
+    bail!("{}", error.trim_end().strip_prefix("senesce: ").unwrap_or(error.trim_end()))
 }

@@ -71,7 +71,7 @@ fn label(args: &Compare, kernel: Option<&Kernel>) -> Result<Option<String>> {
     let release = kernel.release()?;
     let all = vm_dispatch::requested_kernels(&args.kernels)?;
     let releases = all.iter().map(Kernel::release).collect::<Result<Vec<_>, _>>()?;
-    let place = all.iter().position(|one| one == kernel).map_or(0, |index| index + 1);
+    let position = all.iter().position(|one| one == kernel).map_or(0, |index| index + 1);
     let alone = releases.iter().filter(|other| **other == release).count() == 1;
-    Ok(Some(if alone { release } else { format!("{release}-{place}") }))
+    Ok(Some(if alone { release } else { format!("{release}-{position}") }))
 }

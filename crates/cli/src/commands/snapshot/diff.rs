@@ -78,14 +78,14 @@ fn paths(change: &Change, a: &Snapshot, b: &Snapshot) -> (Option<String>, Option
         Ok(path) => path.into_bytes().escape_ascii().to_string(),
         Err(error) => error.into_bytes().escape_ascii().to_string(),
     };
-    (change.before.map(|place| text(a.path(place))), change.after.map(|place| text(b.path(place))))
+    (change.before.map(|index| text(a.path(index))), change.after.map(|index| text(b.path(index))))
 }
 
 fn listed(change: &Change, a: &Snapshot, b: &Snapshot) -> Value {
     let (before, after) = paths(change, a, b);
     let (entry_a, entry_b) = (
-        change.before.map(|place| &a.entries()[place as usize]),
-        change.after.map(|place| &b.entries()[place as usize]),
+        change.before.map(|index| &a.entries()[index as usize]),
+        change.after.map(|index| &b.entries()[index as usize]),
     );
     json!({
         "what": change.what.name(),

@@ -104,7 +104,7 @@ fn show(summary: &Summary) -> Result<()> {
         std::iter::once(name).chain(numbers.map(|number| number.to_string())).collect()
     };
     let pairs = summary.pairs.iter().enumerate();
-    let pairs = pairs.map(|(place, counts)| row(format!("{place} → {}", place + 1), counts));
+    let pairs = pairs.map(|(index, counts)| row(format!("{index} → {}", index + 1), counts));
     summary.doubts.iter().for_each(|doubt| eprintln!("{doubt}"));
     output::table(&headings, std::iter::once(row("fill".to_owned(), &summary.fill)).chain(pairs))
 }
