@@ -44,9 +44,9 @@ fn no_source_names_a_measure_but_the_table() {
 fn look(dir: &Path, names: &[String], found: &mut Vec<String>) {
     for entry in std::fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "tests") {
             look(&path, names, found);
-        } else if path.extension().is_some_and(|ext| ext == "rs") && !path.ends_with("measures/table.rs") {
+        } else if is_source(&path) {
             let text = std::fs::read_to_string(&path).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap();
             found.extend(
@@ -57,4 +57,10 @@ fn look(dir: &Path, names: &[String], found: &mut Vec<String>) {
             );
         }
     }
+}
+
+/// Whether a file is code of the program, and not the table itself or a test.
+fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|ext| ext == "rs")
+        && !["measures/table.rs", "tests.rs"].iter().any(|other| path.ends_with(other))
 }

@@ -2,6 +2,7 @@
 //! interface that does nothing. Limit: the dummy of md-workbench, 135 ns per call. Processor time does not depend on other load of the
 //! machine; elapsed time does.
 
+use ranks::threads;
 use rustix::time::{ClockId, clock_gettime};
 use senesce_bench::metadata::*;
 

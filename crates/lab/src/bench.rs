@@ -13,7 +13,7 @@ use bench::metadata::{self, Interface, Launch, OpenRemote, Phase, PhaseOutcome, 
 use disk::{MemoryLimit, Session};
 use ranks::Group;
 use results::measures::{self, Named};
-use results::{Measurement, NewRun, RunId, Store, Watch, number};
+use results::{Measurement, NewRun, RunId, Store, Watch};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;

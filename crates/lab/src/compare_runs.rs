@@ -132,7 +132,7 @@ fn flatten(path: &str, value: &Value, found: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::{NewRun, RunId, number};
+    use results::{NewRun, RunId, measures};
     use serde_json::json;
 
     fn begun(store: &Store, parameters: Value) -> RunId {
@@ -147,12 +147,12 @@ mod tests {
         let b = begun(&store, json!({ "made": { "fs": "xfs", "size": 1 }, "disks": ["hdd"], "repeat": 6 }));
         for repetition in 1..=6 {
             let cost = repetition as f64 / 100.0;
-            store.record(a, &number("aged", "cost", "s", repetition, 1.0 + cost)).unwrap();
-            store.record(b, &number("aged", "cost", "s", repetition, 3.0 + cost)).unwrap();
+            store.record(a, &measures::SCAN_S_PER_GIB.number("aged", repetition, 1.0 + cost)).unwrap();
+            store.record(b, &measures::SCAN_S_PER_GIB.number("aged", repetition, 3.0 + cost)).unwrap();
         }
-        store.record(a, &number("", "files", "files", 1, 10.0)).unwrap();
-        store.record(b, &number("", "files", "files", 1, 20.0)).unwrap();
-        store.record(b, &number("", "only", "", 1, 20.0)).unwrap();
+        store.record(a, &measures::FILES.once("", 10.0)).unwrap();
+        store.record(b, &measures::FILES.once("", 20.0)).unwrap();
+        store.record(b, &measures::EXTENTS.once("", 20.0)).unwrap();
         let runs = store.runs().unwrap();
         let comparison = compare_runs((&store, &runs[0]), (&store, &runs[1])).unwrap();
         let [files, cost] = &comparison.measures[..] else { panic!("{comparison:?}") };
@@ -176,7 +176,7 @@ mod tests {
         let store = Store::open(&dir.path().join("store")).unwrap();
         for value in [1.0, 2.0] {
             let checkpoint = begun(&store, json!({}));
-            store.record(checkpoint, &number("aged", "cost", "s", 1, value)).unwrap();
+            store.record(checkpoint, &measures::SCAN_S_PER_GIB.once("aged", value)).unwrap();
             let run = store.uid(checkpoint).unwrap();
             let at = |round: u64| CheckpointRun { at: format!("ext4, round {round}"), run: run.clone() };
             let experiment = begun(&store, json!({}));

@@ -6,7 +6,7 @@ use crate::aged_pair::{self, Access, Measured, Plan, RunPlan, Subject, Timing, T
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
 use results::measures::{self, Measure};
-use results::{Interval, Measurement, Watch, median_interval, number};
+use results::{Interval, Measurement, Watch, median_interval};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Experiments: plan, run, resume after a crash, store.
 //!
-//! [`age`] makes an aged file system, [`compare`] measures it and its unaged copy. Every measurement is recorded in the [`Store`]
+//! [`age`] makes an aged file system, [`compare`] measures it and its unaged copy. Every measurement is recorded in the [`Store`](results::Store)
 //! immediately.
 
 mod age;

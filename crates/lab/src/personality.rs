@@ -7,7 +7,7 @@ use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
 use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
 use results::measures::{self, Named};
-use results::{Interval, Measurement, Watch, median_interval, number};
+use results::{Interval, Measurement, Watch, median_interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -193,7 +193,7 @@ impl Working<'_> {
 
     /// Refuses a file system without enough space for the files.
     fn has_room(&self, side: &Turn) -> Result<(), Error> {
-        let (free, files) = (disk::free_bytes(dir.path())?, self.plan.needed_bytes());
+        let (free, files) = (disk::free_bytes(side.target.root())?, self.plan.needed_bytes());
         // Metadata needs space too.
         let needed = files + files / 8;
         if free >= needed {

@@ -36,7 +36,7 @@ impl Scans<'_> {
         &self,
         targets: &mut [&mut dyn Target],
         watch: &mut dyn Watch,
-        numbers: &dyn Fn(&Scanned, &dyn Target, &str, u64) -> Vec<Measurement>,
+        numbers: impl Fn(&Scanned, &dyn Target, &str, u64) -> Vec<Measurement>,
     ) -> Result<(), Error> {
         let census =
             targets.iter().map(|target| probe::census(target.root())).collect::<Result<Vec<_>, _>>()?;

@@ -310,7 +310,7 @@ impl Series<'_> {
             traced: probe::blocktrace::available().is_ok(),
         };
         let (models, disk_bytes) = (self.models, self.made.size_bytes);
-        scans.run(&mut targets, self.watch, &|scanned, _, subject, repetition| {
+        scans.run(&mut targets, self.watch, |scanned, _, subject, repetition| {
             numbers(models, scanned, disk_bytes, subject, repetition)
         })?;
         copy.map_or(Ok(()), unaged::Unaged::remove)

@@ -6,7 +6,7 @@ use disk::model::Model;
 use fs::Target;
 use probe::Transfer;
 use results::measures::{self, Measure};
-use results::{Measurement, Spread, number, spread};
+use results::{Measurement, Spread, spread};
 use serde::Serialize;
 use std::time::Instant;
 

@@ -19,7 +19,7 @@ use ager::snapshots::{Options, Series};
 use checkpoint_stats::CheckpointStats;
 use disk::Session;
 use results::measures;
-use results::{NewRun, RunId, Store, Watch, number};
+use results::{NewRun, RunId, Store, Watch};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -98,13 +98,13 @@ fn phases(rank: &mut Rank, conduct: &mut PhaseRunner) -> Result<(), Error> {
 
 /// The start position of each rank.
 fn positions(settings: &Settings, group: &mut dyn Group, run_info: Option<&Path>) -> Result<Vec<u64>, Error> {
-    let begun = match run_info {
+    let begun: Result<Vec<u64>, Error> = match run_info {
         Some(path) if group.rank() == 0 && !settings.phases.precreate => {
             Ok(RunInfo::load(path, settings, group.ranks())?.positions)
         }
         _ => Ok(vec![settings.start_item; group.ranks() as usize]),
     };
-    ranks::broadcast(group, &begun?)
+    Ok(ranks::broadcast(group, &begun?)?)
 }
 
 struct PhaseRunner<'a> {

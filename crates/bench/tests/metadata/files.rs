@@ -1,7 +1,7 @@
 //! The metadata benchmark on files, with threads as ranks.
 
 use crate::Recorder;
-use ranks::{Group as _, Threads, threads};
+use ranks::{Group as _, threads};
 use senesce_bench::metadata::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -19,8 +19,16 @@ const SCRATCH: &str = "senesce-benchmark";
 
 /// The subject of a measurement, closed.
 pub(super) enum Found<'a> {
-    Aged { work: &'a Path, manifest: Box<Manifest> },
-    Alone { path: PathBuf, made: Option<Box<Made>> },
+    Aged {
+        work: &'a Path,
+        manifest: Box<Manifest>,
+    },
+    Alone {
+        /// As the user named it.
+        named: &'a Path,
+        path: PathBuf,
+        made: Option<Box<Made>>,
+    },
 }
 
 /// The subject of a measurement, open.
@@ -39,16 +47,16 @@ impl<'a> Found<'a> {
             Subject::Aged { work, name } => {
                 clean_first(work, name, watch)?;
                 let manifest = Manifest::load_aged(work, name)?;
-                check_access(&manifest.made, plan.access)?;
+                check_device(&manifest.made, plan.timing)?;
                 Ok(Found::Aged { work, manifest: manifest.into() })
             }
-            Subject::Alone { path, .. } => {
-                let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
+            Subject::Alone { path: named, .. } => {
+                let path = std::fs::canonicalize(named).map_err(Error::io("opening", named))?;
                 let (dir, name) = dir_and_name(&path);
                 clean_first(dir, &name, watch)?;
                 let made = Made::found(&path)?;
-                made.as_ref().map_or(Ok(()), |made| check_access(made, plan.access))?;
-                Ok(Found::Alone { path, made: made.map(Box::new) })
+                made.as_ref().map_or(Ok(()), |made| check_device(made, plan.timing))?;
+                Ok(Found::Alone { named, path, made: made.map(Box::new) })
             }
         }
     }
@@ -57,7 +65,7 @@ impl<'a> Found<'a> {
     pub fn name(&self) -> String {
         match self {
             Found::Aged { manifest, .. } => manifest.name.clone(),
-            Found::Alone { path, .. } => path.display().to_string(),
+            Found::Alone { named, .. } => named.display().to_string(),
         }
     }
 
@@ -86,7 +94,7 @@ impl<'a> Found<'a> {
                 let same_disk = !matches!(made.home, Home::Device(_));
                 Ok(Opened { sides, unaged, same_disk, scratch: None })
             }
-            Found::Alone { path, made: Some(made) } => {
+            Found::Alone { path, made: Some(made), .. } => {
                 let (dir, name) = dir_and_name(path);
                 let guard = match (&made.home, plan.timing) {
                     // There is no work directory with an image to restore the device from.
@@ -99,7 +107,7 @@ impl<'a> Found<'a> {
                 };
                 Ok(Opened::alone(guard, None))
             }
-            Found::Alone { path, made: None } => {
+            Found::Alone { path, made: None, .. } => {
                 if let Timing::Slept(Some(_)) = plan.timing {
                     return Err(no_disk(&format!("{} is a directory", path.display())));
                 }
@@ -119,8 +127,12 @@ impl Opened {
     }
 }
 
-fn check_access(made: &Made, access: Access) -> Result<(), Error> {
-    if access == Access::Reads { Ok(()) } else { made.may_be_written() }
+/// Refuses a device that senesce did not make to benchmarks. Probes that write do so on any, if the user names it.
+fn check_device(made: &Made, timing: Timing) -> Result<(), Error> {
+    match timing {
+        Timing::Slept(_) => made.may_be_written(),
+        Timing::Priced(_) => Ok(()),
+    }
 }
 
 /// The directory of a file system without a work directory, and its name there.

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::work::Work;
 use bench::metadata::{self, Imported, ImportedPhase};
 use results::measures::{self, Named};
-use results::{Measurement, NewRun, Store, number};
+use results::{Measurement, NewRun, Store};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -67,7 +67,7 @@ pub fn metadata_on(
     let mut side = |turn: &mut Turn| -> Result<MetadataOutcome, Error> {
         turn.target.chill()?;
         let dir = turn.own_dir()?;
-        let keeper = Keeper::Posix { root: dir.path().to_owned() };
+        let keeper = Keeper::Posix { root: dir.path().join("objects") };
         let task = Task { keeper, ..spec.task.clone() };
         let spec = MetadataSpec { name: metadata_side(on, turn.subject), task, ..spec.clone() };
         recorded(&spec, turn.store, None, turn.watch, seen)

@@ -116,7 +116,7 @@ impl Measuring<'_> {
             traced: traced.is_ok(),
         };
         let (models, manifest) = (self.models, self.manifest);
-        scans.run(&mut targets[..], self.watch, &|cold, target, subject, repetition| {
+        scans.run(&mut targets[..], self.watch, |cold, target, subject, repetition| {
             let disk_bytes = disk_bytes(manifest, target);
             numbers(models, cold, disk_bytes, subject, repetition)
         })

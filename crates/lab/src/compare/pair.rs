@@ -5,7 +5,7 @@ use super::{MODELLED_DISK, SUBJECTS};
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::scanned::HDD_MODEL;
-use results::measures::{self, Measure};
+use results::measures::{self, COMPARED, Measure};
 use results::{Interval, Measurement, RunId, Store, median_interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@ use disk::model::Model;
 use ffs::benchmark::{HotFiles, SequentialPoint};
 use ffs::{History, Kind, Measures};
 use results::measures::{self, Measure};
-use results::{Measurement, Store, Watch, number};
+use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

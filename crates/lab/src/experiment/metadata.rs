@@ -19,7 +19,7 @@ use disk::modelled::Clock;
 use disk::{MemoryLimit, Session};
 use fs::Target;
 use results::measures::{self, Named};
-use results::{Measurement, Store, Watch, number};
+use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::process::Command;

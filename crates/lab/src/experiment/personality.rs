@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn measures_match_recorded_names() {
-        for name in ["operations_per_s", "operations_ratio", "read_p999_us", "fsync_max_us", "create_per_s"] {
+        for name in ["read_p999_us", "fsync_max_us", "create_per_s"] {
             assert!(is_measure(name), "{name}");
         }
         for name in ["read_p98_us", "reads_per_s", "read_max", "read", "_per_s", "layout_score"] {

@@ -132,7 +132,7 @@ impl Profiling<'_> {
         }
         let found = match self.cell.task.by {
             By::Operations => self.convergence()?,
-            By::FreeExtent | By::NewFile => self.beside_nature()?,
+            By::FreeExtent | By::NewFile => self.compare_with_nature()?,
         };
         for (round, numbers) in found {
             self.identity.record(self.store, round, (self.command, self.cell.seed), &numbers)?;

@@ -10,7 +10,7 @@ use disk::model::Model;
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use probe::{TransferPlan, TransferPoint, TransferSize};
 use results::measures::{self, Measure};
-use results::{Measurement, Store, Watch, number};
+use results::{Measurement, Store, Watch};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,11 +8,11 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::metadata::{
-    self, Failure, Group as _, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
-    Stonewall, Task,
+    self, Failure, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Service, Settings, Stonewall, Task,
 };
 use lab::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use mpi::World;
+use ranks::Group as _;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
