@@ -127,7 +127,7 @@ impl Opened {
     }
 }
 
-/// Refuses a device that senesce did not make to benchmarks. Probes that write do so on any, if the user names it.
+/// Refuses to run a benchmark on a device that senesce did not make. Probes may write to any device that the user names.
 fn check_device(made: &Made, timing: Timing) -> Result<(), Error> {
     match timing {
         Timing::Slept(_) => made.may_be_written(),
