@@ -164,7 +164,7 @@ mod tests {
         (0..written).for_each(|at| file.write_all_at(b"data", at * step).unwrap());
         let extents = match file_extents(&file) {
             Ok(extents) => extents,
-            Err(rustix::io::Errno::OPNOTSUPP) => return eprintln!("skipped: no extent maps here"),
+            Err(error @ rustix::io::Errno::OPNOTSUPP) => return testing::skip("extent maps", error),
             Err(error) => panic!("{error}"),
         };
         let at: Vec<u64> = extents.iter().map(|extent| extent.logical / step).collect();
