@@ -202,7 +202,9 @@ pub(crate) fn bench_error(error: metadata::Error) -> Error {
         metadata::Error::Interrupted => {
             Error::Interrupted("the objects still exist; delete them with `--phases cleanup`".to_owned())
         }
-        metadata::Error::Settings(_) => Error::Refused(error.to_string()),
+        metadata::Error::Settings(_) | metadata::Error::Group(ranks::Error::Message(_)) => {
+            Error::Refused(error.to_string())
+        }
         _ => Error::Failed(error.to_string()),
     }
 }
@@ -253,7 +255,7 @@ impl metadata::Watch for Recorder<'_> {
         kept.map_err(|error| {
             let why = error.to_string();
             self.failed = Some(error);
-            metadata::Error::Rank { rank: 0, why }
+            ranks::Error::Rank { rank: 0, why }.into()
         })
     }
 }

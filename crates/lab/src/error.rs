@@ -56,10 +56,7 @@ impl From<results::Error> for Error {
 
 impl From<ranks::Error> for Error {
     fn from(error: ranks::Error) -> Error {
-        match error {
-            ranks::Error::Message(why) => Error::Refused(why),
-            error => Error::Failed(error.to_string()),
-        }
+        crate::bench::bench_error(error.into())
     }
 }
 

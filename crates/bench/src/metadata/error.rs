@@ -8,20 +8,9 @@ pub enum Error {
     /// Invalid settings.
     #[error("{0}")]
     Settings(String),
-    /// A rank cannot continue.
-    #[error("rank {rank}: {why}")]
-    Rank {
-        /// The rank.
-        rank: u32,
-        /// The cause.
-        why: String,
-    },
-    /// A rank ended before the others; it reports the reason itself.
-    #[error("rank {rank} ended before the others")]
-    Lost {
-        /// The rank.
-        rank: u32,
-    },
+    /// The group of ranks has failed.
+    #[error(transparent)]
+    Group(#[from] ranks::Error),
     /// A file of the benchmark itself cannot be used.
     #[error("{action} {}: {source}", path.display())]
     Io {
@@ -43,14 +32,4 @@ pub enum Error {
     /// A signal interrupted the run.
     #[error("interrupted; the objects still exist: delete them with `--phases cleanup`")]
     Interrupted,
-}
-
-impl From<ranks::Error> for Error {
-    fn from(error: ranks::Error) -> Error {
-        match error {
-            ranks::Error::Rank { rank, why } => Error::Rank { rank, why },
-            ranks::Error::Lost { rank } => Error::Lost { rank },
-            ranks::Error::Message(why) => Error::Settings(why),
-        }
-    }
 }

@@ -139,10 +139,10 @@ impl Launch<'_> {
                 Ok(done) => done,
                 Err(panic) => std::panic::resume_unwind(panic),
             });
-            let failed = others.filter_map(Result::err).find(|error| !matches!(error, Error::Lost { .. }));
+            let failed = others.filter_map(Result::err).find(|error| !is_lost(error));
             match done {
                 // The lost rank knows the reason best.
-                Err(Error::Lost { .. }) if failed.is_some() => Err(failed.expect("checked above")),
+                Err(error) if is_lost(&error) && failed.is_some() => Err(failed.expect("checked above")),
                 done => done,
             }
         })
@@ -165,11 +165,18 @@ impl Launch<'_> {
 
     fn rank(&self, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<(), Error> {
         let rank = group.rank();
-        let mut interface =
-            self.task.keeper.open(self.remote).map_err(|failure| Error::Rank { rank, why: failure.0 })?;
+        let mut interface = self
+            .task
+            .keeper
+            .open(self.remote)
+            .map_err(|failure| ranks::Error::Rank { rank, why: failure.0 })?;
         let Task { settings, run_info, .. } = self.task;
         run(settings, group, interface.as_mut(), run_info.as_deref(), self.interrupted, watch)
     }
+}
+
+fn is_lost(error: &Error) -> bool {
+    matches!(error, Error::Group(ranks::Error::Lost { .. }))
 }
 
 /// Runs one rank of a run that another process has started. `remote` opens services.
@@ -200,7 +207,7 @@ pub fn follow(
 ) -> Result<(), Error> {
     match run(settings, group, interface, None, interrupted, &mut Unwatched) {
         // Rank 0 sent these errors itself.
-        Err(Error::Rank { .. } | Error::Interrupted) => Ok(()),
+        Err(Error::Group(ranks::Error::Rank { .. }) | Error::Interrupted) => Ok(()),
         done => done,
     }
 }

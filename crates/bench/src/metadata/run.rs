@@ -118,7 +118,7 @@ impl PhaseRunner<'_> {
     fn alone(&mut self, act: impl FnOnce() -> Result<(), String>) -> Result<(), Error> {
         let done = if self.group.rank() == 0 { act() } else { Ok(()) };
         let done: Result<(), String> = ranks::broadcast(self.group, &done)?;
-        done.map_err(|why| Error::Rank { rank: 0, why })
+        done.map_err(|why| ranks::Error::Rank { rank: 0, why }.into())
     }
 
     /// Runs a phase on all ranks.
@@ -164,7 +164,7 @@ impl PhaseRunner<'_> {
         let verdict: Verdict = ranks::broadcast(self.group, &verdict)?;
         rank.positions = verdict.positions;
         if let Some((rank, why)) = verdict.stop {
-            return Err(Error::Rank { rank, why });
+            return Err(ranks::Error::Rank { rank, why }.into());
         }
         if verdict.interrupted { Err(Error::Interrupted) } else { Ok(()) }
     }
