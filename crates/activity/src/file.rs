@@ -11,6 +11,7 @@
 //! The sum covers all bytes before its line.
 
 use crate::{Action, ActivityError, ActivityProfile, ActivitySet, Event};
+use digest::Digest;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 use std::fs::{File, Permissions};
@@ -94,7 +95,7 @@ pub(crate) fn write(set: &ActivitySet, path: &Path) -> Result<(), ActivityError>
                 out.line(&Row::of(number, event))?;
             }
         }
-        let sha256 = hex(&out.sum.clone().finalize());
+        let sha256 = Digest::from(out.sum.clone()).to_string();
         out.line(&Seal { sha256 })?;
         out.out.flush()
     };
@@ -140,10 +141,6 @@ impl<W: Write> Summed<W> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Reads the set at `path`.
 pub(crate) fn read(path: &Path) -> Result<ActivitySet, ActivityError> {
     let file = input::open(path).map_err(ActivityError::io("opening", path))?;
@@ -175,7 +172,7 @@ fn read_from(input: impl BufRead, path: &Path) -> Result<ActivitySet, ActivityEr
             return Err(lines.foreign("it is truncated; record or fetch it again"));
         }
         if let Some(Seal { sha256 }) = lines.parse() {
-            if sha256 != hex(&sum.finalize()) {
+            if sha256 != Digest::from(sum).to_string() {
                 return Err(lines.foreign("its SHA-256 does not match; fetch it again"));
             }
             break;

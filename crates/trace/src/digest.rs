@@ -6,6 +6,7 @@
 //! checkpoint numbers as 8; the contents ([`Content`](crate::Content)) as 1. The kind determines the length
 //! of the record, so different sequences of operations have different bytes.
 
+use digest::Digest;
 use sha2::{Digest as _, Sha256};
 
 use crate::{DirId, Error, FileId, Op, Source};
@@ -34,7 +35,7 @@ impl TraceDigest {
 
     /// The digest of all operations added so far, as 64 hexadecimal digits.
     pub fn finish(self) -> String {
-        self.hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        Digest::from(self.hasher).to_string()
     }
 }
 

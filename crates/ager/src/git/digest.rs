@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use digest::Digest;
 use sha2::{Digest as _, Sha256};
 
 use crate::Error;
@@ -23,7 +24,7 @@ pub fn working_tree_digest(root: &Path) -> Result<String, Error> {
         path,
         why: error.to_string(),
     })?;
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(Digest::from(hasher).to_string())
 }
 
 type Failed = (std::path::PathBuf, io::Error);

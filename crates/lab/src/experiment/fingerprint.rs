@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::workload::{Git, TraceFile, Tree, Workload};
 use ager::git::History;
-use sha2::{Digest, Sha256};
+use digest::Digest;
+use sha2::{Digest as _, Sha256};
 
 /// A fingerprint of the input of a workload up to round `last`; `None` if the workload has no input.
 pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<String>, Error> {
@@ -23,12 +24,12 @@ pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<Strin
 /// A digest of the shape, the only part of the tree that the workload uses.
 fn of_tree(tree: &Tree) -> Result<Option<String>, Error> {
     let Some(shape) = tree.of.shape()? else { return Ok(None) };
-    let mut digest = Sha256::new();
+    let mut sha = Sha256::new();
     for parents in [shape.dirs(), shape.files()] {
-        digest.update((parents.len() as u64).to_le_bytes());
-        parents.iter().for_each(|parent| digest.update(parent.0.to_le_bytes()));
+        sha.update((parents.len() as u64).to_le_bytes());
+        parents.iter().for_each(|parent| sha.update(parent.0.to_le_bytes()));
     }
-    Ok(Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok(Some(Digest::from(sha).to_string()))
 }
 
 #[cfg(test)]

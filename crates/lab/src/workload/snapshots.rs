@@ -5,9 +5,9 @@ use super::{Driver, Named};
 use crate::Error;
 use activity::ActivitySet;
 use ager::snapshots::{Options, ShortLived, Workload, check_series, snapshot_files};
+use digest::Digest;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::io::Read as _;
+use sha2::{Digest as _, Sha256};
 use std::path::PathBuf;
 
 /// Snapshots of one file system.
@@ -74,19 +74,11 @@ impl Snapshots {
 /// A digest of the contents of the files, in order.
 fn digest(files: &[PathBuf]) -> Result<String, Error> {
     let mut all = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
     for path in files {
         let mut file = input::open(path).map_err(Error::io("opening", path))?;
-        let mut one = Sha256::new();
-        loop {
-            match file.read(&mut buffer).map_err(Error::io("reading", path))? {
-                0 => break,
-                bytes => one.update(&buffer[..bytes]),
-            }
-        }
-        all.update(one.finalize());
+        all.update(Digest::of_file(&mut file).map_err(Error::io("reading", path))?.0);
     }
-    Ok(all.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(Digest::from(all).to_string())
 }
 
 #[cfg(test)]
