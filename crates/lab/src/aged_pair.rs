@@ -2,6 +2,7 @@
 //! alternates which side goes first, stores each result immediately, and rolls back what was written to.
 
 mod open;
+mod recording;
 mod turn;
 
 pub(crate) use turn::Turn;
@@ -15,6 +16,7 @@ use crate::work::Work;
 use disk::{Model, Session};
 use fs::Target;
 use open::{Found, Opened};
+use recording::Recording;
 use results::{Measurement, NewRun, RunId, Store, Watch};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -89,6 +91,39 @@ pub(crate) struct Plan<'a> {
     pub timing: Timing<'a>,
 }
 
+impl<'a> Plan<'a> {
+    /// A probe of files whose requests are priced on the model `disk`.
+    pub fn probe(
+        name: &str,
+        subject: &'a Subject,
+        access: Access,
+        disk: Option<&'a str>,
+        options: &serde_json::Value,
+        command: &'a str,
+    ) -> Plan<'a> {
+        let parameters = serde_json::json!({ "benchmark": name, "disk": disk, "options": options });
+        Plan {
+            run: Some(RunPlan { kind: "probe", seed: None, parameters, command }),
+            subject,
+            unaged: true,
+            access,
+            rewinds: false,
+            timing: Timing::Priced(disk),
+        }
+    }
+
+    /// A benchmark that starts on the unchanged file system in each repetition. Modelled disks sleep; an image is copied to one of the
+    /// model `disk`.
+    pub fn benchmark(
+        run: Option<RunPlan<'a>>,
+        subject: &'a Subject,
+        unaged: bool,
+        disk: Option<&'a str>,
+    ) -> Plan<'a> {
+        Plan { run, subject, unaged, access: Access::Creates, rewinds: true, timing: Timing::Slept(disk) }
+    }
+}
+
 /// A run in the store.
 pub(crate) struct RunPlan<'a> {
     pub kind: &'static str,
@@ -114,11 +149,10 @@ pub(crate) struct AgedPair<'a> {
     pub name: String,
     pub session: &'a Arc<Session>,
     pub watch: &'a mut dyn Watch,
-    /// The store of the work directory.
-    pub store: Option<&'a Store>,
     /// The model that computes the cost of requests.
     pub model: Model,
-    run: Option<RunId>,
+    store: Option<&'a Store>,
+    recording: Recording<'a>,
     /// The aged or only side comes first.
     sides: Vec<Side>,
     rewinds: bool,
@@ -215,9 +249,9 @@ impl OpenPlan<'_> {
             name: self.name.clone(),
             session: self.session,
             watch,
-            store: self.store,
             model,
-            run: self.run,
+            store: self.store,
+            recording: Recording(self.store.zip(self.run)),
             sides,
             rewinds: self.plan.rewinds,
             same_disk,
@@ -287,7 +321,7 @@ impl AgedPair<'_> {
             session: self.session,
             watch: &mut *self.watch,
             store: self.store,
-            run: self.run,
+            recording: self.recording,
             model: &self.model,
             traced: self.traced,
         }
@@ -303,11 +337,11 @@ impl AgedPair<'_> {
 
     /// Records measurements.
     pub fn record(&self, numbers: &[Measurement]) -> Result<(), results::Error> {
-        self.store.zip(self.run).map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
+        self.recording.numbers(numbers)
     }
 
     /// Records a document of the run.
     pub fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), results::Error> {
-        self.store.zip(self.run).map_or(Ok(()), |(store, run)| store.record_document(run, "", name, body))
+        self.recording.document("", name, body)
     }
 }

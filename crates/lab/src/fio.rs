@@ -2,7 +2,7 @@
 //! with its full output in the store.
 
 use crate::Error;
-use crate::aged_pair::{self, Access, Measured, Plan, RunPlan, Subject, Timing, Turn, named};
+use crate::aged_pair::{self, Measured, Plan, RunPlan, Subject, Turn, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
 use results::measures::{self, Measure};
@@ -81,19 +81,13 @@ pub fn fio(spec: &FioSpec, watch: &mut dyn Watch) -> Result<FioOutcome, Error> {
     let text = input::read_to_string(&job).map_err(Error::io("reading the job file", &job))?;
     stays(&text).map_err(|why| Error::Refused(format!("{}: {why}", spec.job.display())))?;
     disk::require_tool("fio", "fio")?;
-    let plan = Plan {
-        run: Some(RunPlan {
-            kind: "fio",
-            seed: None,
-            parameters: serde_json::json!({ "job": text, "repeat": spec.repeat, "disk": spec.disk }),
-            command: &spec.command,
-        }),
-        subject: &spec.on,
-        unaged: spec.against,
-        access: Access::Creates,
-        rewinds: true,
-        timing: Timing::Slept(spec.disk.as_deref()),
+    let run = RunPlan {
+        kind: "fio",
+        seed: None,
+        parameters: serde_json::json!({ "job": text, "repeat": spec.repeat, "disk": spec.disk }),
+        command: &spec.command,
     };
+    let plan = Plan::benchmark(Some(run), &spec.on, spec.against, spec.disk.as_deref());
     let measured =
         aged_pair::measure(&plan, watch, |pair| pair.each("fio", spec.repeat, |turn| once(&job, turn)))?;
     Ok(outcome(measured))
@@ -125,8 +119,8 @@ fn stays(text: &str) -> Result<(), String> {
 
 /// Runs fio once on one side, from a cold cache.
 fn once(job: &Path, turn: &mut Turn) -> Result<Value, Error> {
-    turn.target.chill()?;
     let dir = turn.own_dir()?;
+    turn.target.chill()?;
     let mut command = disk::command("fio");
     command.arg("--output-format=json").arg(job).current_dir(dir.path()).stdin(Stdio::null());
     let output = disk::run_tool(&mut command, "fio")?;

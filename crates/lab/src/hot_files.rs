@@ -2,7 +2,7 @@
 //! in place, on an aged file system and its unaged copy, or on a single one.
 
 use crate::Error;
-use crate::aged_pair::{self, Access, AgedPair, Plan, RunPlan, Subject, Timing, named};
+use crate::aged_pair::{self, Access, AgedPair, Plan, Subject, named};
 use crate::manifest::Manifest;
 use crate::rollback::{Restored, RollbackMethod};
 use crate::throughput::{Rates, Ratios, synced};
@@ -111,23 +111,9 @@ pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesO
         }
     };
     let overwrites = spec.overwrite || restored;
-    let plan = Plan {
-        run: Some(RunPlan {
-            kind: "probe",
-            seed: None,
-            parameters: serde_json::json!({
-                "benchmark": "hot-files",
-                "disk": spec.disk,
-                "options": {"heat": heat, "runs": spec.runs, "overwrites": overwrites},
-            }),
-            command: &spec.command,
-        }),
-        subject: &spec.on,
-        unaged: true,
-        access: if overwrites { Access::Overwrites } else { Access::Reads },
-        rewinds: false,
-        timing: Timing::Priced(spec.disk.as_deref()),
-    };
+    let access = if overwrites { Access::Overwrites } else { Access::Reads };
+    let options = serde_json::json!({ "heat": heat, "runs": spec.runs, "overwrites": overwrites });
+    let plan = Plan::probe("hot-files", &spec.on, access, spec.disk.as_deref(), &options, &spec.command);
     let measured = aged_pair::measure(&plan, watch, |pair| measure(pair, &heat, spec.runs, overwrites))?;
     Ok(HotFilesOutcome { name: measured.name, kept: measured.restored, measured: measured.result })
 }

@@ -2,7 +2,7 @@
 //! runs the threads. Repetitions give confidence intervals.
 
 use crate::Error;
-use crate::aged_pair::{self, Access, Measured, RunPlan, Subject, Timing, Turn, named};
+use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
 use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
@@ -114,19 +114,13 @@ fn quantile(of: &OperationOutcome, name: &str) -> f64 {
 /// Runs a personality.
 pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<PersonalityOutcome, Error> {
     let plan = Plan::new(&spec.personality, spec.seed).map_err(bench_error)?;
-    let pair_plan = aged_pair::Plan {
-        run: Some(RunPlan {
-            kind: PERSONALITY_KIND,
-            seed: Some(spec.seed),
-            parameters: parameters(spec),
-            command: &spec.command,
-        }),
-        subject: &spec.on,
-        unaged: spec.against,
-        access: Access::Creates,
-        rewinds: true,
-        timing: Timing::Slept(spec.disk.as_deref()),
+    let run = RunPlan {
+        kind: PERSONALITY_KIND,
+        seed: Some(spec.seed),
+        parameters: parameters(spec),
+        command: &spec.command,
     };
+    let pair_plan = aged_pair::Plan::benchmark(Some(run), &spec.on, spec.against, spec.disk.as_deref());
     let work = Working {
         personality: &spec.personality,
         plan: &plan,

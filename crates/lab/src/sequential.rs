@@ -2,7 +2,7 @@
 //! and its unaged copy, or on a single one.
 
 use crate::Error;
-use crate::aged_pair::{self, Access, AgedPair, Plan, RunPlan, Subject, Timing, Turn, named};
+use crate::aged_pair::{self, Access, AgedPair, Plan, Subject, Turn, named};
 use crate::rollback::Restored;
 use crate::throughput::{Once, Rates, Ratios, synced};
 use probe::{FileSet, SequentialPlan};
@@ -67,23 +67,9 @@ pub struct SequentialSize {
 pub fn sequential(spec: &SequentialSpec, watch: &mut dyn Watch) -> Result<SequentialOutcome, Error> {
     let sets = spec.plan.sizes_bytes.iter().map(|size| spec.plan.files_of(*size));
     let sets: Vec<FileSet> = sets.collect::<Result<_, _>>()?;
-    let plan = Plan {
-        run: Some(RunPlan {
-            kind: "probe",
-            seed: None,
-            parameters: serde_json::json!({
-                "benchmark": "sequential",
-                "disk": spec.disk,
-                "options": {"plan": spec.plan, "runs": spec.runs},
-            }),
-            command: &spec.command,
-        }),
-        subject: &spec.on,
-        unaged: true,
-        access: Access::Creates,
-        rewinds: false,
-        timing: Timing::Priced(spec.disk.as_deref()),
-    };
+    let options = serde_json::json!({ "plan": spec.plan, "runs": spec.runs });
+    let disk = spec.disk.as_deref();
+    let plan = Plan::probe("sequential", &spec.on, Access::Creates, disk, &options, &spec.command);
     let measured = aged_pair::measure(&plan, watch, |pair| {
         has_room(pair, spec.plan.total_bytes)?;
         let sizes: Vec<_> = sets.iter().map(|set| measure(pair, set, spec.runs)).collect::<Result<_, _>>()?;

@@ -1,12 +1,13 @@
 //! One repetition on one side.
 
+use super::recording::Recording;
 use crate::Error;
 use crate::io_capture::device_bytes;
 use crate::throughput::{Once, once};
 use disk::{Model, Scratch, Session};
 use fs::Target;
 use probe::Transfer;
-use results::{Measurement, RunId, Store, Watch};
+use results::{Measurement, Store, Watch};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(crate) struct Turn<'a> {
     /// The store of the work directory.
     pub store: Option<&'a Store>,
     pub(super) session: &'a Arc<Session>,
-    pub(super) run: Option<RunId>,
+    pub(super) recording: Recording<'a>,
     pub(super) model: &'a Model,
     pub(super) traced: bool,
     /// Whether the file system is rolled back after the repetition, so that files need not be deleted.
@@ -78,13 +79,11 @@ impl Turn<'_> {
 
     /// Records measurements.
     pub fn record(&self, numbers: &[Measurement]) -> Result<(), results::Error> {
-        self.store.zip(self.run).map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
+        self.recording.numbers(numbers)
     }
 
     /// Records a document of this repetition.
     pub fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), results::Error> {
-        let name = format!("{name} {}", self.repetition);
-        let recording = self.store.zip(self.run);
-        recording.map_or(Ok(()), |(store, run)| store.record_document(run, self.subject, &name, body))
+        self.recording.document(self.subject, &format!("{name} {}", self.repetition), body)
     }
 }

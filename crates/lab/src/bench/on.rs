@@ -65,8 +65,8 @@ pub fn metadata_on(
         timing: Timing::Priced(None),
     };
     let mut side = |turn: &mut Turn| -> Result<MetadataOutcome, Error> {
-        turn.target.chill()?;
         let dir = turn.own_dir()?;
+        turn.target.chill()?;
         let keeper = Keeper::Posix { root: dir.path().join("objects") };
         let task = Task { keeper, ..spec.task.clone() };
         let spec = MetadataSpec { name: metadata_side(on, turn.subject), task, ..spec.clone() };

@@ -5,7 +5,7 @@
 use super::cell::Cell;
 use super::spec::Scale;
 use crate::age::age;
-use crate::aged_pair::{self, Access, AgedPair, Subject, Timing};
+use crate::aged_pair::{self, AgedPair, Subject};
 use crate::manifest::Home;
 use crate::personality::{QUANTILES, Working, bench_error, numbers};
 use crate::series::{Checkpoint, Identity};
@@ -165,14 +165,7 @@ impl Serving<'_> {
         let mut measured = Vec::new();
         for (named, model) in self.disks {
             let what = format!("{} on {}, {}", self.cell.name, model.name(), personality.name);
-            let pair_plan = aged_pair::Plan {
-                run: None,
-                subject: &on,
-                unaged: self.scale.unaged,
-                access: Access::Creates,
-                rewinds: true,
-                timing: Timing::Slept(Some(named)),
-            };
+            let pair_plan = aged_pair::Plan::benchmark(None, &on, self.scale.unaged, Some(named));
             let each = |pair: &mut AgedPair| pair.each(&what, self.scale.repeat, |turn| work.once(turn));
             let gave = aged_pair::measure(&pair_plan, self.watch, each)?;
             for (subject, runs) in &gave.result {
