@@ -286,7 +286,7 @@ fn target_that_rolls_back() {
     target.rollback("aged").unwrap();
     assert_eq!(std::fs::read(target.root().join("kept")).unwrap(), b"kept");
     assert!(!target.root().join("new").exists());
-    assert!(target.chill().unwrap().iter().any(|said| said.contains("no cache below")));
+    assert!(target.drop_caches().unwrap().iter().any(|said| said.contains("no cache below")));
     assert!(target.check().unwrap().unwrap().clean);
     target.close().unwrap();
     drop(session);

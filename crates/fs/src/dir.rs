@@ -84,7 +84,7 @@ impl Target for DirTarget {
         settle(&self.tree)
     }
 
-    fn chill(&mut self) -> Result<Vec<String>, Error> {
+    fn drop_caches(&mut self) -> Result<Vec<String>, Error> {
         self.settle()?;
         let (mut files, mut stayed, mut unknown) = (0_u64, 0, false);
         walk(&self.tree, |entry| {
@@ -172,7 +172,7 @@ mod tests {
         let parent = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let mut target = DirTarget::make(parent.path()).unwrap();
         std::fs::write(target.root().join("file"), vec![1; 1 << 20]).unwrap();
-        let messages = target.chill().unwrap();
+        let messages = target.drop_caches().unwrap();
         assert!(messages[0].starts_with("dropped the cached pages of 1 files"), "{messages:?}");
         assert!(messages.last().unwrap().contains("cannot be unmounted"), "{messages:?}");
     }

@@ -71,7 +71,7 @@ pub trait Target: Send {
     fn settle(&self) -> Result<(), Error>;
 
     /// Makes the tree cold. Returns messages about what was dropped from memory and what could not be.
-    fn chill(&mut self) -> Result<Vec<String>, Error>;
+    fn drop_caches(&mut self) -> Result<Vec<String>, Error>;
 
     /// Runs the file system's own checker, if it has one.
     fn check(&mut self) -> Result<Option<Check>, Error>;
@@ -87,7 +87,7 @@ pub trait Target: Send {
     }
 
     /// The free extents, by address; `None` if the file system does not report them. May miss recently deleted space, which some file
-    /// systems free in the background: call [`chill`](Self::chill) first.
+    /// systems free in the background: call [`drop_caches`](Self::drop_caches) first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
 
     /// The extents of the device that the file system does not use (see [`FileSystem::unused`]). Only for a target that was opened

@@ -161,7 +161,7 @@ impl Volume {
     }
 
     /// Drops the kernel's caches of the disk, and of its image.
-    fn chill_disk(&self) -> Result<Vec<String>, Error> {
+    fn drop_disk_caches(&self) -> Result<Vec<String>, Error> {
         drop_device_cache(self.disk.path())?;
         let mut messages = vec![format!("dropped the cached blocks of {}", self.disk.path().display())];
         if let Disk::Loop { image, device } = &self.disk {
@@ -223,10 +223,10 @@ impl Target for Volume {
         self.kind.settle(self.root())
     }
 
-    fn chill(&mut self) -> Result<Vec<String>, Error> {
+    fn drop_caches(&mut self) -> Result<Vec<String>, Error> {
         self.mount.unmount()?;
         // The file system must be mounted again even if the caches cannot be dropped.
-        let dropped = self.chill_disk().and_then(|messages| Ok(drop_inode_cache().map(|()| messages)?));
+        let dropped = self.drop_disk_caches().and_then(|messages| Ok(drop_inode_cache().map(|()| messages)?));
         self.remount()?;
         let mut messages = dropped?;
         let anew =

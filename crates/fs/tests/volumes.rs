@@ -83,7 +83,7 @@ fn each_file_system_is_made_measured_and_removed() {
             assert!(target.version().contains("; Linux ") && !target.version().contains("not installed"));
             fragment(target.root());
             let root = target.root().to_owned();
-            let messages = target.chill().unwrap();
+            let messages = target.drop_caches().unwrap();
             assert!(messages.iter().any(|s| s.ends_with("none left")), "{messages:?}");
             assert_eq!(std::fs::read(root.join("1")).unwrap(), [1; 8192]);
             assert_eq!(read_ahead_kb(target.as_ref()), "64");
@@ -220,7 +220,7 @@ fn ext4_free_space_matches_e2freefrag() {
         let mut target = make(&session, &spec(find("ext4").unwrap(), dir.path())).unwrap();
         fragment(target.root());
         // e2freefrag reads the device, not the mounted file system; and unmounting releases space that was preallocated for growth.
-        target.chill().unwrap();
+        target.drop_caches().unwrap();
         let free = target.free_extents().unwrap().unwrap();
         assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
         let device = target.device().unwrap().0;
@@ -244,7 +244,7 @@ fn xfs_free_space_matches_xfs_spaceman() {
         let mut target = make(&session, &spec(find("xfs").unwrap(), dir.path())).unwrap();
         fragment(target.root());
         // XFS frees deleted space in the background.
-        target.chill().unwrap();
+        target.drop_caches().unwrap();
         let free = target.free_extents().unwrap().unwrap();
         assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
         let output = command("xfs_spaceman").args(["-c", "freesp -s"]).arg(target.root()).output().unwrap();

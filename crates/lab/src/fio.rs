@@ -120,7 +120,7 @@ fn stays(text: &str) -> Result<(), String> {
 /// Runs fio once on one side, from a cold cache.
 fn once(job: &Path, turn: &mut Turn) -> Result<Value, Error> {
     let dir = turn.own_dir()?;
-    turn.target.chill()?;
+    turn.target.drop_caches()?;
     let mut command = disk::command("fio");
     command.arg("--output-format=json").arg(job).current_dir(dir.path()).stdin(Stdio::null());
     let output = disk::run_tool(&mut command, "fio")?;

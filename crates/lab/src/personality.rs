@@ -167,7 +167,7 @@ impl Working<'_> {
         limited(side)?;
         self.plan.make(dir.path(), &disk::interrupted).map_err(bench_error)?;
         side.target.settle()?;
-        side.target.chill()?;
+        side.target.drop_caches()?;
         let files = Files::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
         let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);
         // The files are chosen differently in each repetition, but identically on both sides.

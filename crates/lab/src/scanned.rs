@@ -15,7 +15,7 @@ pub const HDD_MODEL: &str = "hdd-7200";
 /// The result of a scan.
 pub struct Scanned {
     /// The caches dropped before, and those that could not be dropped.
-    pub chilled: Vec<String>,
+    pub dropped_caches: Vec<String>,
     /// The amount of data and the time.
     pub scan: Scan,
     /// The I/O of the device.
@@ -30,8 +30,8 @@ pub fn cold(
     census: &Census,
     traced: bool,
 ) -> Result<Scanned, Error> {
-    let chilled = target.chill()?;
-    capture(target, traced, chilled, |target| Ok(probe::scan(target.root(), reader, census)?))
+    let dropped_caches = target.drop_caches()?;
+    capture(target, traced, dropped_caches, |target| Ok(probe::scan(target.root(), reader, census)?))
 }
 
 /// Makes `target` cold, reads it within `limit`, so that the cache is filled as far as it fits, and reads it again. Returns the second
@@ -42,9 +42,9 @@ pub fn warm(
     limit: &MemoryLimit,
     traced: bool,
 ) -> Result<Scanned, Error> {
-    let chilled = target.chill()?;
+    let dropped_caches = target.drop_caches()?;
     probe::scan_limited(target.root(), census, limit)?;
-    Ok(Scanned { chilled, ..again(target, census, limit, traced)? })
+    Ok(Scanned { dropped_caches, ..again(target, census, limit, traced)? })
 }
 
 /// Reads `target` within `limit`, with the current cache.
@@ -61,11 +61,11 @@ pub fn again(
 fn capture(
     target: &dyn Target,
     traced: bool,
-    chilled: Vec<String>,
+    dropped_caches: Vec<String>,
     scan: impl FnOnce(&dyn Target) -> Result<Scan, Error>,
 ) -> Result<Scanned, Error> {
     let (scan, seen) = io_capture::capture(target, traced, scan)?;
-    Ok(Scanned { chilled, scan, seen, block_bytes: target.block_bytes() })
+    Ok(Scanned { dropped_caches, scan, seen, block_bytes: target.block_bytes() })
 }
 
 impl Scanned {

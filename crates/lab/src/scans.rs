@@ -80,7 +80,7 @@ impl Scans<'_> {
         match self.scan {
             Scan::Cold(reader) => {
                 let scanned = scanned::cold(target, reader, census, self.traced)?;
-                self.store.record_document(self.run, subject, "chilled", &scanned.chilled)?;
+                self.store.record_document(self.run, subject, "chilled", &scanned.dropped_caches)?;
                 Ok(scanned)
             }
             Scan::Warm { session, memory_bytes } => {

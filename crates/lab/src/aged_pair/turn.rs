@@ -70,7 +70,7 @@ impl Turn<'_> {
         what: &str,
         phase: impl FnOnce(&dyn Target) -> Result<Transfer, Error>,
     ) -> Result<Once, Error> {
-        self.target.chill()?;
+        self.target.drop_caches()?;
         let disk_bytes = device_bytes(self.target);
         let once = once(self.target, self.traced, self.model, disk_bytes, phase)?;
         self.record(&once.numbers(self.subject, what, self.repetition))?;

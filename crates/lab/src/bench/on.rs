@@ -66,7 +66,7 @@ pub fn metadata_on(
     };
     let mut side = |turn: &mut Turn| -> Result<MetadataOutcome, Error> {
         let dir = turn.own_dir()?;
-        turn.target.chill()?;
+        turn.target.drop_caches()?;
         let keeper = Keeper::Posix { root: dir.path().join("objects") };
         let task = Task { keeper, ..spec.task.clone() };
         let spec = MetadataSpec { name: metadata_side(on, turn.subject), task, ..spec.clone() };

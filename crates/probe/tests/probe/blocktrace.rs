@@ -37,7 +37,7 @@ fn file_is_read_once_from_its_extents() {
     let path = mounted.root().join("file");
     std::fs::write(&path, vec![1; 8 << 20]).unwrap();
     let extents = file_extents(File::open(&path).unwrap()).unwrap();
-    mounted.chill();
+    mounted.drop_caches();
     let recorder = Recorder::start(mounted.disk.devno(), 1024).unwrap();
     assert_eq!(std::fs::read(&path).unwrap().len(), 8 << 20);
     let requests = recorder.stop().unwrap();
@@ -63,7 +63,7 @@ fn both_readers_read_all_files_from_disk() {
     }
     let counts = census(&root).unwrap();
     for reader in [Reader::Grep, Reader::Builtin] {
-        mounted.chill();
+        mounted.drop_caches();
         let recorder = Recorder::start(mounted.disk.devno(), 1024).unwrap();
         scan(&root, reader, &counts).unwrap();
         let requests = recorder.stop().unwrap();

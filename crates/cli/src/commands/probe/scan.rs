@@ -47,7 +47,7 @@ pub fn run(
         }
     }
     drop(progress);
-    let cold = last.as_ref().map(|scanned| scanned.chilled.clone()).unwrap_or_default();
+    let cold = last.as_ref().map(|scanned| scanned.dropped_caches.clone()).unwrap_or_default();
     if let Some(log) = save_log {
         let Some((requests, (device, _))) = last.and_then(|scanned| scanned.seen.requests).zip(open.device())
         else {

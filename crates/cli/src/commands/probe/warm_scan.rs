@@ -51,11 +51,11 @@ pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, 
     progress.phase("scans", Some(memory.len() as u64 * (repeat + 1)));
     let mut done = 0;
     let mut limits = Vec::new();
-    let mut chilled = Vec::new();
+    let mut dropped_caches = Vec::new();
     for &memory_bytes in memory {
         let limit = MemoryLimit::new(&session, memory_bytes)?;
         // Empties the cache, because the kernel charges cached pages to the process that read them first.
-        chilled = open.chill()?;
+        dropped_caches = open.drop_caches()?;
         let mut one = || -> Result<LimitedScan> {
             if disk::interrupted() {
                 bail!("interrupted after {done} scans");
@@ -76,9 +76,9 @@ pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, 
     }
     drop(progress);
     if json {
-        return output::json(&json!({"census": census, "cold": chilled, "limits": limits}));
+        return output::json(&json!({"census": census, "cold": dropped_caches, "limits": limits}));
     }
-    for line in chilled {
+    for line in dropped_caches {
         eprintln!("{line}");
     }
     let mut titles: Vec<String> =

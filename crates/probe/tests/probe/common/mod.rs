@@ -79,7 +79,7 @@ impl Mounted {
     }
 
     /// Remounts it to drop its caches.
-    pub fn chill(&self) {
+    pub fn drop_caches(&self) {
         unmount(&self.at);
         run("mount", &[&self.disk.device, self.at.to_str().unwrap()]);
     }
