@@ -17,13 +17,13 @@ pub trait Bulk: Send + Sync {
 }
 
 /// The bulk reader of a mounted file system; `None` if the type is unsupported or the device cannot be opened. All changes before
-/// `settled_ns`, by the system clock, have been written back.
-pub fn bulk(mount: &MountPoint, settled_ns: i64) -> Option<Box<dyn Bulk>> {
+/// `synced_ns`, by the system clock, have been written back.
+pub fn bulk(mount: &MountPoint, synced_ns: i64) -> Option<Box<dyn Bulk>> {
     match &*mount.kind {
         // The ext4 driver serves ext3 as well. The ext2 driver keeps changed inodes in memory for a while, as does any file system
         // mounted with lazytime.
         "ext4" | "ext3" if mount.options.split(',').all(|option| option != "lazytime") => {
-            ext4::Ext4::open(mount.devno, settled_ns).map(|ext4| Box::new(ext4) as Box<dyn Bulk>)
+            ext4::Ext4::open(mount.devno, synced_ns).map(|ext4| Box::new(ext4) as Box<dyn Bulk>)
         }
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! A plain directory as a target: works without root on any file system, but provides less information.
 
 use crate::target::{Check, Target};
-use crate::volume::settle;
+use crate::volume::sync;
 use crate::walk::walk;
 use crate::{Error, find, ioctl};
 use disk::{Extent, MARKER, Residue, drop_inode_cache, drop_pages, mount_holding};
@@ -80,12 +80,12 @@ impl Target for DirTarget {
         Some((Path::new("/dev").join(name.file_name()?), number))
     }
 
-    fn settle(&self) -> Result<(), Error> {
-        settle(&self.tree)
+    fn sync(&self) -> Result<(), Error> {
+        sync(&self.tree)
     }
 
     fn drop_caches(&mut self) -> Result<Vec<String>, Error> {
-        self.settle()?;
+        self.sync()?;
         let (mut files, mut stayed, mut unknown) = (0_u64, 0, false);
         walk(&self.tree, |entry| {
             if entry.file_type == FileType::RegularFile {

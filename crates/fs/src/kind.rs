@@ -169,8 +169,8 @@ pub trait FileSystem: Sync {
     }
 
     /// Writes back all delayed data of the file system mounted at `root`.
-    fn settle(&self, root: &Path) -> Result<(), Error> {
-        crate::volume::settle(root)
+    fn sync(&self, root: &Path) -> Result<(), Error> {
+        crate::volume::sync(root)
     }
 
     /// The directory of the write-back settings of the file system mounted at `root`.

@@ -68,7 +68,7 @@ pub trait Target: Send {
     fn device(&self) -> Option<(PathBuf, (u32, u32))>;
 
     /// Writes back all delayed data.
-    fn settle(&self) -> Result<(), Error>;
+    fn sync(&self) -> Result<(), Error>;
 
     /// Makes the tree cold. Returns messages about what was dropped from memory and what could not be.
     fn drop_caches(&mut self) -> Result<Vec<String>, Error>;

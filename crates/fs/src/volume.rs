@@ -219,8 +219,8 @@ impl Target for Volume {
         Some((self.disk.path().to_owned(), self.disk.devno()))
     }
 
-    fn settle(&self) -> Result<(), Error> {
-        self.kind.settle(self.root())
+    fn sync(&self) -> Result<(), Error> {
+        self.kind.sync(self.root())
     }
 
     fn drop_caches(&mut self) -> Result<Vec<String>, Error> {
@@ -348,7 +348,7 @@ fn wait_until_free(device: &Path) -> Result<(), disk::Error> {
 }
 
 /// Writes back all delayed data of the file system that contains `root`.
-pub fn settle(root: &Path) -> Result<(), Error> {
+pub fn sync(root: &Path) -> Result<(), Error> {
     let doing = "syncing the file system of";
     let file = File::open(root).map_err(Error::io(doing, root))?;
     rustix::fs::syncfs(file).map_err(Error::io(doing, root))

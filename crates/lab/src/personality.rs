@@ -166,7 +166,7 @@ impl Working<'_> {
         // The limit is checked before any file is created. Making the file system cold remounts it, so the limit is set again afterwards.
         limited(side)?;
         self.plan.make(dir.path(), &disk::interrupted).map_err(bench_error)?;
-        side.target.settle()?;
+        side.target.sync()?;
         side.target.drop_caches()?;
         let files = Files::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
         let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);

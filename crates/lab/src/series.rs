@@ -217,7 +217,7 @@ impl Series<'_> {
             let before = device_written_bytes(target.as_ref())?;
             self.phase(round, "aging");
             driver.advance(target.root(), round, self.watch)?;
-            target.settle()?;
+            target.sync()?;
             written_bytes += device_written_bytes(target.as_ref())? - before;
             let due = self.schedule.checkpoints().filter(|at| self.schedule.round_of(*at) == round);
             for at in due.collect::<Vec<_>>() {

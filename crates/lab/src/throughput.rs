@@ -39,7 +39,7 @@ pub(crate) fn once(
 /// through FUSE.
 pub(crate) fn synced(target: &dyn Target, written: Transfer) -> Result<Transfer, Error> {
     let begun = Instant::now();
-    target.settle()?;
+    target.sync()?;
     Ok(Transfer { wall_s: written.wall_s + begun.elapsed().as_secs_f64(), ..written })
 }
 

@@ -48,14 +48,14 @@ fn take(
 ) -> Result<Snapshot> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = openat(CWD, root, flags, Mode::empty()).map_err(Error::io("opening", root))?;
-    let settled_ns = now_ns();
+    let synced_ns = now_ns();
     syncfs(&fd).map_err(Error::io("syncing the file system of", root))?;
     let begun_ns = now_ns();
     let path = root.canonicalize().map_err(Error::io("finding", root))?;
     let mount = disk::mount_holding(&path)?;
     let device = look::device(&fd).map_err(Error::io("examining", root))?;
     let bulk = mount.as_ref().filter(|_| is_bulk_wanted);
-    let bulk = bulk.and_then(|mount| Bulk::of(mount, device, settled_ns));
+    let bulk = bulk.and_then(|mount| Bulk::of(mount, device, synced_ns));
     let walked = walk::walk(&fd, root, device, bulk, threads, key)?;
     let identity = identity::of(&fd, mount);
     let space = fstatvfs(&fd).map_err(Error::io("reading the space of", root))?;

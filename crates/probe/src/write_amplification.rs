@@ -54,14 +54,14 @@ pub fn write_amplification(changed_bytes: u64, requests: &[Request]) -> WriteAmp
 pub fn command_write_amplification(root: &Path, command: &mut Command) -> Result<WriteAmplification> {
     let devices = devices_below(root)?;
     let file_system = File::open(root).map_err(Error::io("opening", root))?;
-    let settle = || syncfs(&file_system).map_err(Error::io("syncing the file system of", root));
+    let sync = || syncfs(&file_system).map_err(Error::io("syncing the file system of", root));
     let written = || -> Result<u64> {
         devices.iter().try_fold(0, |sum, device| Ok(sum + DeviceCounters::read(*device)?.written_bytes))
     };
-    settle()?;
+    sync()?;
     let before = written()?;
     let changed_bytes = run(command)?;
-    settle()?;
+    sync()?;
     Ok(WriteAmplification::of(changed_bytes, written()?.saturating_sub(before)))
 }
 

@@ -66,7 +66,7 @@ struct Model {
 }
 
 impl Model {
-    fn settle(&mut self) {
+    fn flush(&mut self) {
         self.since_flush = vec![self.now.clone()];
     }
 }
@@ -97,12 +97,12 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
             }
             Step::Flush => {
                 store.flush();
-                model.settle();
+                model.flush();
             }
             Step::Snapshot => {
                 let name = format!("s{}", model.snapshots.len());
                 store.snapshot(&name).unwrap();
-                model.settle();
+                model.flush();
                 model.snapshots.insert(name, model.now.clone());
             }
             Step::Rollback(which) => {
@@ -113,12 +113,12 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
                 };
                 store.rollback(name).unwrap();
                 model.now = then.clone();
-                model.settle();
+                model.flush();
             }
             Step::Killed => {
                 drop(store);
                 store = Store::open(dir).unwrap();
-                model.settle();
+                model.flush();
             }
             Step::Reclaimed => {
                 store.reclaim().unwrap();
@@ -127,12 +127,12 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
                 store.close().unwrap();
                 drop(store);
                 store = Store::open(dir).unwrap();
-                model.settle();
+                model.flush();
             }
             Step::PowerCut => {
                 store.power_cut(Loss::All).unwrap();
                 model.now = model.since_flush[0].clone();
-                model.settle();
+                model.flush();
             }
             Step::PowerCutSome(seed) | Step::PowerCutTorn(seed) => {
                 let torn = matches!(step, Step::PowerCutTorn(_));
@@ -145,7 +145,7 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
                     assert!(known, "sector at {sector} holds data that it never held since the last flush");
                 }
                 model.now = after;
-                model.settle();
+                model.flush();
             }
         }
         assert!(contents(&store) == model.now, "after {step:?}");

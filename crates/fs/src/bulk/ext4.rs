@@ -34,12 +34,12 @@ pub struct Ext4 {
     device: File,
     layout: Layout,
     /// Inodes changed after this time may have newer state in memory.
-    settled_ns: i64,
+    synced_ns: i64,
 }
 
 impl Ext4 {
     /// Opens the file system on the device with this number; `None` if the device is not readable or has unsupported features.
-    pub fn open(devno: (u32, u32), settled_ns: i64) -> Option<Ext4> {
+    pub fn open(devno: (u32, u32), synced_ns: i64) -> Option<Ext4> {
         let (major_number, minor_number) = devno;
         let about = std::fs::read_to_string(format!("/sys/dev/block/{major_number}:{minor_number}/uevent"));
         let about = about.ok()?;
@@ -47,14 +47,14 @@ impl Ext4 {
         let device = File::open(Path::new("/dev").join(name)).ok()?;
         let number = device.metadata().ok()?.rdev();
         let layout = Layout::read(&device)?;
-        ((major(number), minor(number)) == devno).then_some(Ext4 { device, layout, settled_ns })
+        ((major(number), minor(number)) == devno).then_some(Ext4 { device, layout, synced_ns })
     }
 
     /// Parses the bytes of an inode; `None` if they are torn or the inode may have newer state in memory.
     fn facts(&self, number: u64, bytes: &[u8], extents: &mut Vec<Extent>) -> Option<Entry> {
         let inode = Inode::read(&self.layout, number, bytes)?;
         let entry = inode.entry(&self.layout)?;
-        if entry.changed_ns >= self.settled_ns.saturating_sub(CLOCK_STEP_NS) {
+        if entry.changed_ns >= self.synced_ns.saturating_sub(CLOCK_STEP_NS) {
             return None;
         }
         extents.clear();

@@ -109,8 +109,8 @@ impl FileSystem for Betreefs {
         Ok(betreefs::read_ahead(root)?)
     }
 
-    fn settle(&self, root: &Path) -> Result<(), Error> {
-        crate::volume::settle(root)?;
+    fn sync(&self, root: &Path) -> Result<(), Error> {
+        crate::volume::sync(root)?;
         Ok(betreefs::checkpoint(root)?)
     }
 }

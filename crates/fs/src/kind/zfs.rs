@@ -105,8 +105,8 @@ impl FileSystem for Zfs {
     }
 
     /// `syncfs` does not reach the daemon. But a property is set in a transaction group that commits after all earlier writes.
-    fn settle(&self, root: &Path) -> Result<(), Error> {
-        crate::volume::settle(root)?;
-        pool::settle(root)
+    fn sync(&self, root: &Path) -> Result<(), Error> {
+        crate::volume::sync(root)?;
+        pool::sync(root)
     }
 }

@@ -119,7 +119,7 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
                 feed.allow(operations);
                 replay.run(&mut feed, None, &mut |_| go_on())?;
                 if !disk::interrupted() {
-                    target.settle()?;
+                    target.sync()?;
                 }
                 Part::of(replay.errors())
             }

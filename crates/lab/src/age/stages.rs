@@ -273,7 +273,7 @@ impl Stages<'_> {
             if disk::interrupted() || (over(start) && !shared) { Flow::Stop } else { Flow::Go }
         })?;
         if !disk::interrupted() || !shared {
-            self.target().settle()?;
+            self.target().sync()?;
         }
         let parts = self.ranks.gather(Part::of(replay.errors()))?;
         self.failures = parts.failures;

@@ -113,7 +113,7 @@ impl Unaged {
             return Err(Error::Interrupted(format!("{name} is unchanged; --resume restarts the copy")));
         }
         // Reports write-back errors here, and not later in a measurement.
-        Ok(self.target_mut().settle()?)
+        Ok(self.target_mut().sync()?)
     }
 
     /// Closes the file system and returns how to reopen it; it exists until removed.

@@ -75,7 +75,7 @@ fn on_copy(
         return Ok(Err(why));
     }
     let copy = crate::age::open(session, &Made { home: Home::Image(path), ..copy_source.made.clone() })?;
-    copy.settle()?;
+    copy.sync()?;
     let new = probe::new_file(copy.root(), new_bytes);
     copy.close()?;
     drop(dir);

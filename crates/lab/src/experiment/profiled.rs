@@ -261,7 +261,7 @@ impl Aging {
             )));
         }
         replay.close();
-        target.settle()?;
+        target.sync()?;
         self.passed += feed.passed;
         let reached = feed.ager.reached();
         self.ager = Some(feed.ager);

@@ -77,7 +77,7 @@ pub fn replayed(
 
 /// Takes a snapshot, and records the free space.
 fn take(target: &mut dyn Target) -> Result<(Snapshot, CheckpointStats), Error> {
-    target.settle()?;
+    target.sync()?;
     let snapshot = probe::snapshot(target.root(), results::TOOL, threads(), None)?;
     let free = target.free_extents()?.map(|extents| probe::free_space(&extents));
     let seen = checkpoint_stats::of(&snapshot, free);

@@ -18,10 +18,10 @@ pub struct Bulk {
 
 impl Bulk {
     /// The bulk reader of the file system with number `device`, mounted by `mount`, if its type supports bulk reads.
-    /// All changes before `settled_ns` have been written back.
-    pub fn of(mount: &MountPoint, device: (u32, u32), settled_ns: i64) -> Option<Bulk> {
+    /// All changes before `synced_ns` have been written back.
+    pub fn of(mount: &MountPoint, device: (u32, u32), synced_ns: i64) -> Option<Bulk> {
         // If several file systems are mounted on one directory, `mount` may be another one.
-        let facts = fs::bulk(mount, settled_ns).filter(|_| mount.devno == device)?;
+        let facts = fs::bulk(mount, synced_ns).filter(|_| mount.devno == device)?;
         let mounts = disk::mount_points("self").ok()?;
         let name = |dir: &Path| dir.file_name().map(|name| name.as_bytes().to_vec());
         Some(Bulk { facts, mounted_on: mounts.iter().filter_map(|mount| name(&mount.dir)).collect() })

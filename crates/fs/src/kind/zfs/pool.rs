@@ -34,9 +34,9 @@ pub fn tag(device: &Path, name: &str) -> Result<String, Error> {
 }
 
 /// Waits until all earlier writes are on the device of the pool mounted at `root`.
-pub fn settle(root: &Path) -> Result<(), Error> {
+pub fn sync(root: &Path) -> Result<(), Error> {
     let name = mount_holding(root)?.map(|mount| mount.source).unwrap_or_default();
-    run(root, "settling", command("zfs").args(["set", "senesce:settled=yes"]).arg(name))
+    run(root, "syncing", command("zfs").args(["set", "senesce:settled=yes"]).arg(name))
 }
 
 impl Pool {

@@ -56,7 +56,7 @@ impl Profiling<'_> {
 
     /// Measures the free space, and the fragments of a new file of each size, one file at a time.
     fn free(&self, target: &mut dyn Target) -> Result<Free, Error> {
-        target.settle()?;
+        target.sync()?;
         let extents: Vec<Extent> = target
             .free_extents()?
             .ok_or_else(|| Error::Refused(format!("{} does not report free extents", self.cell.fs)))?;
@@ -65,7 +65,7 @@ impl Profiling<'_> {
             for &bytes in &self.scale.rounds {
                 fragments.insert(bytes, probe::new_file(target.root(), bytes)?.fragments);
                 // Freed blocks are reused only after the deletion is on disk.
-                target.settle()?;
+                target.sync()?;
             }
         }
         Ok(Free { lengths: extents.iter().map(|extent| extent.len_bytes).collect(), fragments })
@@ -80,7 +80,7 @@ fn work(target: &mut dyn Target, options: &OfficeOptions, watch: &mut dyn Watch)
         office.day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
     }
     drop(office);
-    Ok(target.settle()?)
+    Ok(target.sync()?)
 }
 
 impl Free {
