@@ -127,7 +127,7 @@ pub trait FileSystem: Sync {
     }
 
     /// Whether the space of deleted files can be reused. If that takes a cleaner that does not run, all writes of a run must fit.
-    fn frees(&self) -> bool {
+    fn reclaims_space(&self) -> bool {
         true
     }
 

@@ -21,7 +21,7 @@ const WRITTEN_ONCE: f64 = 0.5;
 pub(crate) fn check_written(made: &Made, plan: &Plan, overwrites: Option<f64>) -> Result<(), Error> {
     let Some(made) = made.spec()? else { return Ok(()) };
     let written = overwrites.unwrap_or(plan.bound_overwrites).min(plan.bound_overwrites);
-    if made.kind.frees() || written <= WRITTEN_ONCE {
+    if made.kind.reclaims_space() || written <= WRITTEN_ONCE {
         return Ok(());
     }
     Err(Error::Refused(format!(

@@ -56,7 +56,7 @@ impl FileSystem for Nilfs2 {
         false
     }
 
-    fn frees(&self) -> bool {
+    fn reclaims_space(&self) -> bool {
         false
     }
 
