@@ -134,8 +134,8 @@ pub trait FileSystem: Sync {
     /// The longest possible extent with this block size.
     fn max_extent_bytes(&self, block_bytes: u64) -> u64;
 
-    /// Whether it reports the block locations of a file.
-    fn maps_files(&self) -> bool {
+    /// Whether FIEMAP reports the block locations of its files.
+    fn supports_fiemap(&self) -> bool {
         true
     }
 

@@ -82,7 +82,7 @@ pub trait Target: Send {
     }
 
     /// Whether the file system reports the block locations of files.
-    fn maps_files(&self) -> bool {
+    fn supports_fiemap(&self) -> bool {
         true
     }
 

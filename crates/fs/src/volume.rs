@@ -278,8 +278,8 @@ impl Target for Volume {
         !self.kind.in_persistent_memory()
     }
 
-    fn maps_files(&self) -> bool {
-        self.kind.maps_files()
+    fn supports_fiemap(&self) -> bool {
+        self.kind.supports_fiemap()
     }
 
     fn kind_name(&self) -> &str {

@@ -129,7 +129,7 @@ fn measure(pair: &mut AgedPair, heat: &Heat, runs: u64, overwrites: bool) -> Res
         pair.watch.say("all files are hot: if the file times are not the history of this tree, give a share");
     }
     let layout = |(_, target): (_, &dyn Target)| {
-        if !target.maps_files() {
+        if !target.supports_fiemap() {
             return Ok(None);
         }
         hot.layout(target.root(), target.block_bytes(), target.max_extent_bytes())

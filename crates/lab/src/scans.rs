@@ -42,7 +42,7 @@ impl Scans<'_> {
             targets.iter().map(|target| probe::census(target.root())).collect::<Result<Vec<_>, _>>()?;
         for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
             // If the file system maps files, they were counted with their extents.
-            if !target.maps_files() {
+            if !target.supports_fiemap() {
                 self.store.record(self.run, &measures::FILES.once(subject, census.files as f64))?;
             }
         }

@@ -318,7 +318,9 @@ impl Series<'_> {
 
     /// Layout scores of both sides, and the position of the files of the aged one if it is to be recorded.
     fn layout(&self, run: RunId, targets: &mut [&mut dyn Target], picture: bool) -> Result<(), Error> {
-        for (target, subject) in targets.iter_mut().zip(SUBJECTS).filter(|(target, _)| target.maps_files()) {
+        for (target, subject) in
+            targets.iter_mut().zip(SUBJECTS).filter(|(target, _)| target.supports_fiemap())
+        {
             let layout =
                 probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
             let mut numbers = vec![measures::FILES.once(subject, layout.files as f64)];

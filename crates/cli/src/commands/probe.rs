@@ -70,7 +70,7 @@ fn disk_bytes(open: &dyn Target) -> Option<u64> {
 
 /// Rejects a file system that does not report file extents, before anything is measured.
 fn needs_maps(open: &dyn Target) -> Result<()> {
-    if !open.maps_files() {
+    if !open.supports_fiemap() {
         bail!(
             "{} does not report file extents; `senesce betreefs stat` shows the layout of its tree",
             open.kind_name()

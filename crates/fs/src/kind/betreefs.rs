@@ -85,7 +85,7 @@ impl FileSystem for Betreefs {
         4 << 20
     }
 
-    fn maps_files(&self) -> bool {
+    fn supports_fiemap(&self) -> bool {
         false
     }
 

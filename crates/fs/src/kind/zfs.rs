@@ -95,7 +95,7 @@ impl FileSystem for Zfs {
         128 << 10
     }
 
-    fn maps_files(&self) -> bool {
+    fn supports_fiemap(&self) -> bool {
         false
     }
 

@@ -51,7 +51,7 @@ impl Measuring<'_> {
         if self.store.document::<serde_json::Value>(self.run, subject, "static_layout")?.is_some() {
             return Ok(());
         }
-        if !target.maps_files() {
+        if !target.supports_fiemap() {
             self.watch.say("no layout scores of files: this file system does not report file extents");
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Measuring<'_> {
     /// Measures the fragments of a new large file. The file has the same size on both sides, limited by the fuller one; either both sides
     /// are recorded or none. Runs last, because it uses free space.
     fn new_files(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
-        if targets.iter().any(|target| !target.maps_files()) {
+        if targets.iter().any(|target| !target.supports_fiemap()) {
             return Ok(());
         }
         for (target, side) in targets.iter().zip(SUBJECTS) {

@@ -106,11 +106,11 @@ pub fn look(
             0 => look.free.as_ref().map_or(0, |free| free.total_bytes),
             free_bytes => free_bytes,
         };
-        Ok((look, without.unwrap_or_default(), free_bytes, target.maps_files()))
+        Ok((look, without.unwrap_or_default(), free_bytes, target.supports_fiemap()))
     });
     target.close()?;
-    let (mut look, without, free_bytes, maps_files) = seen?;
-    if !maps_files {
+    let (mut look, without, free_bytes, supports_fiemap) = seen?;
+    if !supports_fiemap {
         look.not_measured.push(format!("new file: {} does not report file extents", look.fs));
         return Ok(Inspected { look, copy_source: None });
     }
@@ -132,7 +132,7 @@ fn see(target: &mut dyn Target, name: &str) -> Result<(Look, Vec<Extent>), Error
     let root = target.root().to_owned();
     let census = probe::census(&root)?;
     let mut not_measured = Vec::new();
-    let layout = match target.maps_files() {
+    let layout = match target.supports_fiemap() {
         true => Some(probe::static_layout(&root, target.block_bytes(), target.max_extent_bytes())?),
         false => {
             not_measured.push(format!("layout: {} does not report file extents", target.kind_name()));

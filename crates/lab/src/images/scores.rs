@@ -27,7 +27,7 @@ impl Scores {
     pub fn of(target: &mut dyn Target) -> Result<Scores, Error> {
         let census = probe::census(target.root())?;
         let (mut layout, mut extents_sha256) = (None, None);
-        if target.maps_files() {
+        if target.supports_fiemap() {
             let mut of_files =
                 probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
             let extents =
