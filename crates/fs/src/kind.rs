@@ -100,7 +100,7 @@ pub trait FileSystem: Sync {
     fn min_size_bytes(&self) -> u64;
 
     /// The share of a device of this size that files can reliably fill, if it is below the default fill level of aging.
-    fn most_full(&self, _size_bytes: u64) -> f64 {
+    fn max_fullness(&self, _size_bytes: u64) -> f64 {
         1.0
     }
 

@@ -123,8 +123,8 @@ fn made(args: &Age, source: &str) -> Result<(String, Made)> {
 pub fn spec(args: &Age) -> Result<AgeSpec> {
     let profile = profile::load(&args.profile)?;
     let (name, made) = made(args, &profile.name)?;
-    let most_full = fs::find(&made.fs).map_or(1.0, |kind| kind.most_full(args.size));
-    let fullness = args.fullness.unwrap_or_else(|| profile.fullness.unwrap_or(0.8).min(most_full));
+    let max_fullness = fs::find(&made.fs).map_or(1.0, |kind| kind.max_fullness(args.size));
+    let fullness = args.fullness.unwrap_or_else(|| profile.fullness.unwrap_or(0.8).min(max_fullness));
     Ok(AgeSpec {
         name,
         work: args.work.work.clone(),

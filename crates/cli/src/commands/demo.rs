@@ -76,7 +76,7 @@ fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem) -> Result<AgeSpec> 
             method: Method::Planned,
             profile: profile::load(PROFILE)?,
             capacity_bytes: args.size,
-            fullness: FULLNESS.min(kind.most_full(args.size)),
+            fullness: FULLNESS.min(kind.max_fullness(args.size)),
             seed: args.seed,
             overwrites: None,
         },

@@ -57,7 +57,7 @@ impl FileSystem for Bcachefs {
 
     /// Measured on kernel 6.12: new files fill 0.78 to 0.80 of 128, 256 and 512 MiB. Aging to 0.8 fails on 128 MiB; to 0.7 never fails
     /// on 128 MiB to 1 GiB. It reserves 8 % to compact partly filled buckets (`gc_reserve_percent`), and metadata takes the rest.
-    fn most_full(&self, _size_bytes: u64) -> f64 {
+    fn max_fullness(&self, _size_bytes: u64) -> f64 {
         0.7
     }
 

@@ -65,7 +65,7 @@ impl FileSystem for Betreefs {
     }
 
     /// The rest is the log, reserve for node copies, and partly filled leaves.
-    fn most_full(&self, _size_bytes: u64) -> f64 {
+    fn max_fullness(&self, _size_bytes: u64) -> f64 {
         0.5
     }
 

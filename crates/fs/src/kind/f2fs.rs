@@ -49,7 +49,7 @@ impl FileSystem for F2fs {
 
     /// `mkfs.f2fs` reserves space for cleaning: at most 48 MiB and 16 % of devices of 128 MiB to 1 GiB (version 1.15, measured). The rest
     /// also holds a node of 4 KiB per file.
-    fn most_full(&self, size_bytes: u64) -> f64 {
+    fn max_fullness(&self, size_bytes: u64) -> f64 {
         let kept_back = (48 << 20) as f64 / size_bytes as f64 + 0.16;
         (1.0 - kept_back).max(0.1) * 0.85
     }

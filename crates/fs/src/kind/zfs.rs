@@ -81,7 +81,7 @@ impl FileSystem for Zfs {
     }
 
     /// The rest is its reserve and metadata, which it stores twice.
-    fn most_full(&self, _size_bytes: u64) -> f64 {
+    fn max_fullness(&self, _size_bytes: u64) -> f64 {
         0.6
     }
 
