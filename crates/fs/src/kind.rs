@@ -122,7 +122,7 @@ pub trait FileSystem: Sync {
 
     /// Whether preallocated blocks get their location at once. A log-structured file system only assigns locations on write, so it must
     /// be aged by writing.
-    fn places_when_preallocated(&self) -> bool {
+    fn fallocate_assigns_blocks(&self) -> bool {
         true
     }
 

@@ -56,7 +56,7 @@ pub struct AgeSpec {
 impl AgeSpec {
     /// How files get their data. If preallocated blocks have no location on disk, data must be written.
     pub(crate) fn data(&self) -> Data {
-        let places = fs::find(&self.made.fs).ok().is_none_or(|kind| kind.places_when_preallocated());
+        let places = fs::find(&self.made.fs).ok().is_none_or(|kind| kind.fallocate_assigns_blocks());
         if self.data == Data::Auto && !places { Data::Write } else { self.data }
     }
 

@@ -72,7 +72,7 @@ impl FileSystem for Bcachefs {
     }
 
     /// Preallocation only reserves blocks; data is written elsewhere.
-    fn places_when_preallocated(&self) -> bool {
+    fn fallocate_assigns_blocks(&self) -> bool {
         false
     }
 

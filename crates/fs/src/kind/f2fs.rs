@@ -59,7 +59,7 @@ impl FileSystem for F2fs {
         1
     }
 
-    fn places_when_preallocated(&self) -> bool {
+    fn fallocate_assigns_blocks(&self) -> bool {
         false
     }
 

@@ -52,7 +52,7 @@ impl FileSystem for Nilfs2 {
         1
     }
 
-    fn places_when_preallocated(&self) -> bool {
+    fn fallocate_assigns_blocks(&self) -> bool {
         false
     }
 
