@@ -49,7 +49,7 @@ pub trait FileSystem: Sync {
     }
 
     /// Further `mkfs` options for this number of files and directories, if the default is too low.
-    fn room_for(&self, _size_bytes: u64, _inodes: u64) -> Vec<String> {
+    fn mkfs_opts_for_inodes(&self, _size_bytes: u64, _inodes: u64) -> Vec<String> {
         Vec::new()
     }
 

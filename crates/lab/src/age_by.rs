@@ -79,7 +79,8 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     let mut made = spec.made.clone();
     if let Some(of) = made.spec()? {
         fs::ready(of.kind)?;
-        let room = spec.workload.inodes()?.map(|inodes| of.kind.room_for(made.size_bytes, inodes));
+        let room =
+            spec.workload.inodes()?.map(|inodes| of.kind.mkfs_opts_for_inodes(made.size_bytes, inodes));
         made.plan_mkfs_opts = room.unwrap_or_default();
     }
     let work = Work::take(&spec.work)?;

@@ -50,7 +50,7 @@ impl FileSystem for Ext4 {
     }
 
     /// ext4 has a fixed number of inodes: one per 16 KiB by default, too few for many profiles of small files.
-    fn room_for(&self, size_bytes: u64, inodes: u64) -> Vec<String> {
+    fn mkfs_opts_for_inodes(&self, size_bytes: u64, inodes: u64) -> Vec<String> {
         // 25 % more than are ever alive at once, for deleted files that churn has not freed yet.
         let wanted = inodes + inodes / 4;
         if wanted <= size_bytes / 16384 { Vec::new() } else { vec!["-N".to_owned(), wanted.to_string()] }

@@ -36,8 +36,8 @@ impl FileSystem for Ext4Dax {
         Ext4.mkfs(device, size_bytes, zeroed, opts)
     }
 
-    fn room_for(&self, size_bytes: u64, inodes: u64) -> Vec<String> {
-        Ext4.room_for(size_bytes, inodes)
+    fn mkfs_opts_for_inodes(&self, size_bytes: u64, inodes: u64) -> Vec<String> {
+        Ext4.mkfs_opts_for_inodes(size_bytes, inodes)
     }
 
     fn check(&self, device: &Path) -> Option<Command> {

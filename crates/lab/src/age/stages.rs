@@ -47,7 +47,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
         && manifest.stage == Stage::Making
     {
         let inodes = plan.live_files + plan.directories;
-        manifest.made.plan_mkfs_opts = made.kind.room_for(made.size_bytes, inodes);
+        manifest.made.plan_mkfs_opts = made.kind.mkfs_opts_for_inodes(made.size_bytes, inodes);
     }
 
     let work = Work::take(&spec.work)?;

@@ -51,7 +51,7 @@ impl<Task> Cell<Task> {
     /// The file system to create at `home`, with space for `inodes` files and directories if that number is known.
     pub fn made(&self, size_bytes: u64, home: Home, inodes: Option<u64>) -> Result<Made, Error> {
         let kind = fs::find(&self.fs)?;
-        let room = inodes.map(|inodes| kind.room_for(size_bytes, inodes));
+        let room = inodes.map(|inodes| kind.mkfs_opts_for_inodes(size_bytes, inodes));
         Ok(Made {
             home,
             fs: self.fs.clone(),
