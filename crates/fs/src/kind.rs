@@ -152,7 +152,7 @@ pub trait FileSystem: Sync {
     }
 
     /// Options that prevent a read-only mount from any write to its device, for example by journal replay.
-    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+    fn no_write_mount_opts(&self) -> &'static [&'static str] {
         &[]
     }
 

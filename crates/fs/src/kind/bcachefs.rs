@@ -86,7 +86,7 @@ impl FileSystem for Bcachefs {
         Ok(None)
     }
 
-    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+    fn no_write_mount_opts(&self) -> &'static [&'static str] {
         &["nochanges"]
     }
 

@@ -72,7 +72,7 @@ impl FileSystem for Btrfs {
         btrfs::free_extents(root).map(Some)
     }
 
-    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+    fn no_write_mount_opts(&self) -> &'static [&'static str] {
         &["rescue=nologreplay"]
     }
 

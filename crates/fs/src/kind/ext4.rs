@@ -83,7 +83,7 @@ impl FileSystem for Ext4 {
         true
     }
 
-    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+    fn no_write_mount_opts(&self) -> &'static [&'static str] {
         &["noload"]
     }
 

@@ -69,8 +69,8 @@ impl FileSystem for Ext4Dax {
         Ext4.maps_to_device()
     }
 
-    fn untouched_mount_opts(&self) -> &'static [&'static str] {
-        Ext4.untouched_mount_opts()
+    fn no_write_mount_opts(&self) -> &'static [&'static str] {
+        Ext4.no_write_mount_opts()
     }
 
     fn unused(&self, device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {

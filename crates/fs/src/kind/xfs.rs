@@ -55,7 +55,7 @@ impl FileSystem for Xfs {
         true
     }
 
-    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+    fn no_write_mount_opts(&self) -> &'static [&'static str] {
         &["norecovery"]
     }
 

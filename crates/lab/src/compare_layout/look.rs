@@ -92,7 +92,7 @@ pub fn look(
     let kind = fs::find(&made.fs)?;
     let mut only_read = made.clone();
     only_read.mount_opts.push("ro".to_owned());
-    only_read.mount_opts.extend(kind.untouched_mount_opts().iter().map(ToString::to_string));
+    only_read.mount_opts.extend(kind.no_write_mount_opts().iter().map(ToString::to_string));
     let mut target = crate::age::open(session, &only_read)?;
     let seen = see(target.as_mut(), &name).and_then(|(look, extents)| {
         let mut without = target.unused()?;
