@@ -147,7 +147,7 @@ pub trait FileSystem: Sync {
     }
 
     /// Whether FIEMAP returns device addresses, not addresses of a space of its own: the contents of files are at these addresses only.
-    fn maps_to_device(&self) -> bool {
+    fn fiemap_returns_device_addresses(&self) -> bool {
         false
     }
 

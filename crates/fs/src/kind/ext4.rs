@@ -79,7 +79,7 @@ impl FileSystem for Ext4 {
         16 * block_bytes
     }
 
-    fn maps_to_device(&self) -> bool {
+    fn fiemap_returns_device_addresses(&self) -> bool {
         true
     }
 

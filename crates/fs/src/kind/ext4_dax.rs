@@ -65,8 +65,8 @@ impl FileSystem for Ext4Dax {
         Ext4.max_extent_bytes(block_bytes)
     }
 
-    fn maps_to_device(&self) -> bool {
-        Ext4.maps_to_device()
+    fn fiemap_returns_device_addresses(&self) -> bool {
+        Ext4.fiemap_returns_device_addresses()
     }
 
     fn no_write_mount_opts(&self) -> &'static [&'static str] {

@@ -51,7 +51,7 @@ impl FileSystem for Xfs {
         300 << 20
     }
 
-    fn maps_to_device(&self) -> bool {
+    fn fiemap_returns_device_addresses(&self) -> bool {
         true
     }
 

@@ -97,7 +97,7 @@ pub fn look(
     let seen = see(target.as_mut(), &name).and_then(|(look, extents)| {
         let mut without = target.unused()?;
         if let Some(without) = &mut without
-            && kind.maps_to_device()
+            && kind.fiemap_returns_device_addresses()
         {
             without.extend(extents);
         }
