@@ -158,7 +158,7 @@ pub trait FileSystem: Sync {
 
     /// The extents of `device` that the file system, mounted read-only at `root`, does not use: any change of their bytes leaves it the same.
     /// Unordered; contains only extents that are certainly unused. `None` if the file system does not report them.
-    fn unused(&self, _device: &Path, _root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+    fn unused_extents(&self, _device: &Path, _root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
 

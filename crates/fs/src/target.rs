@@ -90,9 +90,9 @@ pub trait Target: Send {
     /// systems free in the background: call [`drop_caches`](Self::drop_caches) first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
 
-    /// The extents of the device that the file system does not use (see [`FileSystem::unused`]). Only for a target that was opened
+    /// The extents of the device that the file system does not use (see [`FileSystem::unused_extents`]). Only for a target that was opened
     /// read-only.
-    fn unused(&self) -> Result<Option<Vec<Extent>>, Error> {
+    fn unused_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
 

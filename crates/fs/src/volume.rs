@@ -262,8 +262,8 @@ impl Target for Volume {
         self.kind.free_extents(self.root())
     }
 
-    fn unused(&self) -> Result<Option<Vec<Extent>>, Error> {
-        self.kind.unused(self.disk.path(), self.root())
+    fn unused_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
+        self.kind.unused_extents(self.disk.path(), self.root())
     }
 
     fn tree(&mut self) -> Result<Option<TreeStat>, Error> {

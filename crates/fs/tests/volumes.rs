@@ -122,7 +122,7 @@ fn unused_extents_can_be_overwritten() {
             fragment(target.root());
             target.close().unwrap();
             let target = open(&session, &Spec { mount_opts: vec!["ro".to_owned()], ..spec.clone() }).unwrap();
-            let unused = target.unused().unwrap();
+            let unused = target.unused_extents().unwrap();
             target.close().unwrap();
             let Some(unused) = unused else {
                 println!("{} does not tell what it does not use", kind.name());

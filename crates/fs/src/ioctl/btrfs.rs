@@ -58,7 +58,7 @@ pub fn free_extents(root: &Path) -> Result<Vec<Extent>, Error> {
 
 /// The extents of `device` that the Btrfs mounted at `root` does not use: the space outside all chunks, and the free space within
 /// chunks. `None` if the chunks are striped or on several devices, or if the Btrfs has no free-space tree.
-pub fn unused(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+pub fn unused_extents(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
     let fail = |e: io::Error| Error::io("listing the unused space of", root)(e);
     let file = File::open(root).map_err(fail)?;
     rustix::fs::syncfs(&file).map_err(io::Error::from).map_err(fail)?;
@@ -83,7 +83,7 @@ pub fn unused(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> 
         Err(Error::NoFreeSpaceTree(_)) => return Ok(None),
         searched => searched?,
     }
-    Ok(Some(chunk::unused(&chunks, &free.extents(), size)))
+    Ok(Some(chunk::unused_extents(&chunks, &free.extents(), size)))
 }
 
 /// The UUID of the Btrfs mounted at `root`, in the notation of `/sys/fs/btrfs`.

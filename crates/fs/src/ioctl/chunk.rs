@@ -59,7 +59,7 @@ pub fn on_one_device(chunks: &[Chunk]) -> bool {
 }
 
 /// The extents of a device of `size_bytes` outside all chunks, and the device extents of `free`, which has logical addresses.
-pub fn unused(chunks: &[Chunk], free: &[Extent], size_bytes: u64) -> Vec<Extent> {
+pub fn unused_extents(chunks: &[Chunk], free: &[Extent], size_bytes: u64) -> Vec<Extent> {
     let mut unused = Vec::new();
     let mut copies: Vec<Extent> = chunks
         .iter()
@@ -142,7 +142,7 @@ mod tests {
     fn superblocks_are_not_unused() {
         let single = chunk(0, &item(1, 32 * MIB, &[(1, 50 * MIB)])).unwrap().unwrap();
         let extent = |start_bytes, end: u64| Extent { start_bytes, len_bytes: end - start_bytes };
-        let unused = unused(&[single], &[extent(MIB, 30 * MIB)], 100 * MIB);
+        let unused = unused_extents(&[single], &[extent(MIB, 30 * MIB)], 100 * MIB);
         let mirror = 64 * MIB;
         assert_eq!(
             unused,
@@ -176,7 +176,7 @@ mod tests {
             }
             let extent = |start: u64, len: u64| Extent { start_bytes: start * MIB, len_bytes: len * MIB };
             let free: Vec<Extent> = free.into_iter().map(|(start, len)| extent(start, len)).collect();
-            let unused = unused(&made, &free, 64 * MIB);
+            let unused = unused_extents(&made, &free, 64 * MIB);
             for mib in 0..64u64 {
                 let at = mib * MIB + MIB / 2;
                 let found = unused.iter().any(|e| e.start_bytes <= at && at < e.end_bytes());

@@ -95,7 +95,7 @@ impl FileSystem for Betreefs {
     }
 
     /// The free extents in the space map of the last checkpoint, which excludes superblocks and log.
-    fn unused(&self, device: &Path, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
+    fn unused_extents(&self, device: &Path, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         let free = betreefs::free_extents(device)?;
         Ok(Some(free.into_iter().map(|(start_bytes, len_bytes)| Extent { start_bytes, len_bytes }).collect()))
     }

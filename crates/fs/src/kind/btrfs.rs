@@ -76,8 +76,8 @@ impl FileSystem for Btrfs {
         &["rescue=nologreplay"]
     }
 
-    fn unused(&self, device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
-        btrfs::unused(device, root)
+    fn unused_extents(&self, device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        btrfs::unused_extents(device, root)
     }
 
     /// It may span several devices, and has write-back settings of its own.

@@ -88,7 +88,7 @@ impl FileSystem for Ext4 {
     }
 
     /// The free extents; journal, inodes and all other metadata are in use.
-    fn unused(&self, _device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+    fn unused_extents(&self, _device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         self.free_extents(root)
     }
 

@@ -73,7 +73,7 @@ impl FileSystem for Ext4Dax {
         Ext4.no_write_mount_opts()
     }
 
-    fn unused(&self, device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
-        Ext4.unused(device, root)
+    fn unused_extents(&self, device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        Ext4.unused_extents(device, root)
     }
 }

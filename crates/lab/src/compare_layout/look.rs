@@ -95,7 +95,7 @@ pub fn look(
     only_read.mount_opts.extend(kind.no_write_mount_opts().iter().map(ToString::to_string));
     let mut target = crate::age::open(session, &only_read)?;
     let seen = see(target.as_mut(), &name).and_then(|(look, extents)| {
-        let mut without = target.unused()?;
+        let mut without = target.unused_extents()?;
         if let Some(without) = &mut without
             && kind.fiemap_returns_device_addresses()
         {

@@ -77,7 +77,7 @@ fn write(
 ) -> Result<Contents, Error> {
     watch.phase(&format!("{}: layout and free space", aged.name), None);
     let scores = Scores::of(target)?;
-    let unused = target.unused()?;
+    let unused = target.unused_extents()?;
     if unused.is_none() {
         watch.say(&format!(
             "{} does not report unused blocks: all blocks that are not zero are saved",
