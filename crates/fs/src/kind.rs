@@ -17,8 +17,8 @@ use rustix::mount::{FsOpenFlags, fsopen};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Examines the tree on a device.
-pub type LookAtTree = fn(device: &Path) -> Result<TreeStat, Error>;
+/// Returns the statistics of the tree on a device.
+pub type TreeStatFn = fn(device: &Path) -> Result<TreeStat, Error>;
 
 /// A type of file system: its programs, options and properties.
 pub trait FileSystem: Sync {
@@ -164,7 +164,7 @@ pub trait FileSystem: Sync {
 
     /// The function that examines the on-disk tree that holds everything, while unmounted; `None` if the file system is not a tree with
     /// such statistics.
-    fn tree(&self) -> Option<LookAtTree> {
+    fn tree_stat_fn(&self) -> Option<TreeStatFn> {
         None
     }
 

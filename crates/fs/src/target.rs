@@ -98,7 +98,7 @@ pub trait Target: Send {
 
     /// Examines the on-disk tree that holds the whole file system; `None` if the file system is not a tree with such statistics. Unmounts it
     /// in the meantime.
-    fn tree(&mut self) -> Result<Option<TreeStat>, Error> {
+    fn tree_stat(&mut self) -> Result<Option<TreeStat>, Error> {
         Ok(None)
     }
 

@@ -266,10 +266,10 @@ impl Target for Volume {
         self.kind.unused_extents(self.disk.path(), self.root())
     }
 
-    fn tree(&mut self) -> Result<Option<TreeStat>, Error> {
-        let Some(look) = self.kind.tree() else { return Ok(None) };
+    fn tree_stat(&mut self) -> Result<Option<TreeStat>, Error> {
+        let Some(tree_stat) = self.kind.tree_stat_fn() else { return Ok(None) };
         self.mount.unmount()?;
-        let stat = look(self.disk.path());
+        let stat = tree_stat(self.disk.path());
         self.remount()?;
         stat.map(Some)
     }

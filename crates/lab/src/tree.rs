@@ -128,7 +128,7 @@ impl From<&TreeStat> for TreeLayout {
 
 /// Records the layout of the tree of `target`, if it stores one; `target` is unmounted meanwhile.
 pub(crate) fn record(store: &Store, run: RunId, subject: &str, target: &mut dyn Target) -> Result<(), Error> {
-    let Some(stat) = target.tree()? else { return Ok(()) };
+    let Some(stat) = target.tree_stat()? else { return Ok(()) };
     let tree = TreeLayout::from(&stat);
     let values = [
         (measures::KEY_ORDER_LAYOUT_SCORE, tree.key_order_layout_score),

@@ -1,6 +1,6 @@
 //! betreefs: this program creates it, serves it through FUSE and checks it.
 
-use super::{FileSystem, LookAtTree};
+use super::{FileSystem, TreeStatFn};
 use crate::Error;
 use disk::{BlockDevice, Extent, LABEL, Serving, command};
 use std::path::Path;
@@ -100,7 +100,7 @@ impl FileSystem for Betreefs {
         Ok(Some(free.into_iter().map(|(start_bytes, len_bytes)| Extent { start_bytes, len_bytes }).collect()))
     }
 
-    fn tree(&self) -> Option<LookAtTree> {
+    fn tree_stat_fn(&self) -> Option<TreeStatFn> {
         Some(|device| Ok(betreefs::tree_stat(device)?))
     }
 

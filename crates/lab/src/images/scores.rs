@@ -39,7 +39,7 @@ impl Scores {
             layout = Some(of_files);
         }
         let free = target.free_extents()?.map(|extents| probe::free_space(&extents));
-        let tree = target.tree()?.map(|stat| TreeLayout::from(&stat));
+        let tree = target.tree_stat()?.map(|stat| TreeLayout::from(&stat));
         Ok(Scores { census, layout, extents_sha256, free, tree })
     }
 }
