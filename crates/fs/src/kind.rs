@@ -174,7 +174,7 @@ pub trait FileSystem: Sync {
     }
 
     /// The directory of the write-back settings of the file system mounted at `root`.
-    fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
+    fn bdi_dir(&self, root: &Path) -> Result<PathBuf, Error> {
         let device = rustix::fs::stat(root).map_err(Error::io("checking", root))?.st_dev;
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         Ok(PathBuf::from(format!("/sys/class/bdi/{major}:{minor}")))

@@ -310,7 +310,7 @@ impl Target for Volume {
     }
 
     fn limit_dirty(&self, bytes: u64) -> Result<DirtyLimit, Error> {
-        Ok(DirtyLimit::set(&self.kind.write_back(self.root())?, bytes)?)
+        Ok(DirtyLimit::set(&self.kind.bdi_dir(self.root())?, bytes)?)
     }
 
     fn snapshot(&mut self, name: &str) -> Result<(), Error> {

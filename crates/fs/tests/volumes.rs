@@ -172,7 +172,7 @@ fn dirty_limit_throttles_writes() {
                 continue;
             }
             let target = make(&session, &spec(kind, dir.path())).unwrap();
-            let setting = kind.write_back(target.root()).unwrap().join("strict_limit");
+            let setting = kind.bdi_dir(target.root()).unwrap().join("strict_limit");
             let is_strict = || std::fs::read_to_string(&setting).unwrap().trim() == "1";
             let (_, devno) = target.device().unwrap();
             let written = || DeviceCounters::read(devno).unwrap().written_bytes;

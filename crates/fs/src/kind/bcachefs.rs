@@ -91,7 +91,7 @@ impl FileSystem for Bcachefs {
     }
 
     /// An error: nothing maps the settings to a mount, and throttling the writes of another mount would be worse than too much read-ahead.
-    fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
+    fn bdi_dir(&self, root: &Path) -> Result<PathBuf, Error> {
         let why = "the kernel does not show which settings belong to a bcachefs file system";
         Err(Error::NoDirtyLimit { path: root.to_owned(), why })
     }

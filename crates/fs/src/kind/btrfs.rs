@@ -81,13 +81,13 @@ impl FileSystem for Btrfs {
     }
 
     /// It may span several devices, and has write-back settings of its own.
-    fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
+    fn bdi_dir(&self, root: &Path) -> Result<PathBuf, Error> {
         let id = btrfs::id(root).map_err(Error::io("reading the identity of", root))?;
         Ok(PathBuf::from(format!("/sys/fs/btrfs/{id}/bdi")))
     }
 
     fn set_read_ahead(&self, root: &Path, kb: u32) -> Result<(), Error> {
-        let setting = self.write_back(root)?.join("read_ahead_kb");
+        let setting = self.bdi_dir(root)?.join("read_ahead_kb");
         std::fs::write(&setting, kb.to_string()).map_err(Error::io("setting", &setting))
     }
 }
