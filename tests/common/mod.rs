@@ -418,7 +418,7 @@ pub fn has(what: &str) -> bool {
             if fs::in_kernel(kind) {
                 return fs::ready(kind).map_or_else(|error| lacks(what, &error), |()| true);
             }
-            match (vm::Kernel::find(&kind.modules()), fs::has_tools(kind)) {
+            match (vm::Kernel::find(&kind.modules()), fs::require_tools(kind)) {
                 (Ok(_), Ok(())) => true,
                 (Err(error), _) => lacks(what, &error),
                 (_, Err(error)) => lacks(what, &error),

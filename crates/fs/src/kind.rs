@@ -230,11 +230,11 @@ pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
     if !in_kernel(kind) {
         return Err(Error::NotInKernel(kind.name()));
     }
-    has_tools(kind)
+    require_tools(kind)
 }
 
 /// Checks that its programs are installed.
-pub fn has_tools(kind: &dyn FileSystem) -> Result<(), Error> {
+pub fn require_tools(kind: &dyn FileSystem) -> Result<(), Error> {
     let (tools, package) = kind.tools();
     let found = tools.iter().try_for_each(|tool| require_tool(tool, package));
     missing(kind.tools_elsewhere(), found)

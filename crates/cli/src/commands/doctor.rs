@@ -106,7 +106,7 @@ fn machine() -> Finding {
 /// Whether a virtual machine can provide a file system that this kernel lacks.
 fn in_machine(kind: &dyn fs::FileSystem) -> Finding {
     let release = vm::Kernel::find(&kind.modules()).and_then(|kernel| kernel.release());
-    let tools = fs::has_tools(kind);
+    let tools = fs::require_tools(kind);
     let detail = format!(
         "in a virtual machine, Linux {}: {}",
         release.as_deref().unwrap_or_default(),

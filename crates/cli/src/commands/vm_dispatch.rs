@@ -69,7 +69,7 @@ pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
         return Ok(None);
     };
     // The tools in the virtual machine are the same; checking here avoids a boot.
-    fs::has_tools(kind)?;
+    fs::require_tools(kind)?;
     if args.device.is_some() {
         bail!("{} needs a virtual machine here, which cannot use devices: age an image instead", kind.name());
     }
@@ -103,7 +103,7 @@ pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Disp
         return kernels.into_iter().map(dispatch).collect();
     }
     let kinds = args.first.fs.iter().map(|name| fs::find(name)).collect::<Result<Vec<_>, _>>()?;
-    kinds.iter().try_for_each(|kind| fs::has_tools(*kind))?;
+    kinds.iter().try_for_each(|kind| fs::require_tools(*kind))?;
     let mut kernels: Vec<_> = requested_kernels(&args.kernels)?.into_iter().map(Some).collect();
     match (kernels.len(), args.kernels.across) {
         (0, None) => kernels.push(kernel_for(&kinds)?),
