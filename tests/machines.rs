@@ -36,7 +36,7 @@ fn missing_vm_kernel_is_named() {
         assert!(said.lines().count() == 1 && !lab.work().exists(), "{said}");
     };
     for fs in ["f2fs", "bcachefs"] {
-        if !fs::in_kernel(fs::find(fs).unwrap()) {
+        if !fs::can_mount(fs::find(fs).unwrap()) {
             let expected = format!("no kernel to boot in a virtual machine with {fs}: `scripts/setup vm`");
             lacks(fs, &expected);
         }
@@ -50,7 +50,7 @@ mod soak {
 
     /// Whether F2FS needs a virtual machine here and one is available; prints a skip otherwise.
     fn works() -> bool {
-        if fs::in_kernel(fs::find("f2fs").unwrap()) {
+        if fs::can_mount(fs::find("f2fs").unwrap()) {
             testing::skip("virtual machines", "this kernel has F2FS");
             return false;
         }

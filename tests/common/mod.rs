@@ -415,7 +415,7 @@ pub fn has(what: &str) -> bool {
         },
         _ => {
             let kind = fs::find(what).unwrap();
-            if fs::in_kernel(kind) {
+            if fs::can_mount(kind) {
                 return fs::ready(kind).map_or_else(|error| lacks(what, &error), |()| true);
             }
             match (vm::Kernel::find(&kind.modules()), fs::require_tools(kind)) {

@@ -227,7 +227,7 @@ pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
         return Err(Error::NeedsRoot(kind.name()));
     }
-    if !in_kernel(kind) {
+    if !can_mount(kind) {
         return Err(Error::NotInKernel(kind.name()));
     }
     require_tools(kind)
@@ -254,7 +254,7 @@ fn missing<T>(elsewhere: Option<&'static str>, result: Result<T, disk::Error>) -
 }
 
 /// Whether this machine's kernel can mount it, or a server can through FUSE.
-pub fn in_kernel(kind: &dyn FileSystem) -> bool {
+pub fn can_mount(kind: &dyn FileSystem) -> bool {
     if kind.serving(Path::new("/"), &[]).is_some() || kind.in_pool() {
         return true;
     }

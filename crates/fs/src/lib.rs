@@ -20,6 +20,6 @@ pub use copy::{Copied, copy_tree};
 pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;
 pub use error::Error;
-pub use kind::{FileSystem, find, in_kernel, kinds, ready, require_tools};
+pub use kind::{FileSystem, can_mount, find, kinds, ready, require_tools};
 pub use target::{Check, Place, Spec, Target, can_make, check, make, open};
 pub use walk::walk;

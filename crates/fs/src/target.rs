@@ -1,6 +1,6 @@
 //! The target of aging and measurements: a file system in an image or on a device, or a plain directory.
 
-use crate::kind::{FileSystem, in_kernel, ready};
+use crate::kind::{FileSystem, can_mount, ready};
 use crate::volume::{Disk, Volume};
 use crate::{Error, TreeStat};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
@@ -206,7 +206,7 @@ pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
 
 /// Mounts an existing file system. Mounts a device that was not created by this program read-only, unless `erase` confirms it.
 pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
-    if !in_kernel(spec.kind) {
+    if !can_mount(spec.kind) {
         return Err(Error::NotInKernel(spec.kind.name()));
     }
     let mut spec = spec.clone();

@@ -2,7 +2,7 @@
 //! behind.
 
 use disk::{DeviceCounters, Extent, Session, cleanup, command, mount_points, run_dir};
-use senesce_fs::{DirTarget, FileSystem, Place, Spec, Target, copy_tree, find, in_kernel, kinds, make, open};
+use senesce_fs::{DirTarget, FileSystem, Place, Spec, Target, can_mount, copy_tree, find, kinds, make, open};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ fn kernel_file_systems() -> impl Iterator<Item = &'static dyn FileSystem> {
 }
 
 fn is_in_kernel(kind: &dyn FileSystem) -> bool {
-    let found = in_kernel(kind);
+    let found = can_mount(kind);
     if !found {
         testing::skip(kind.name(), "the kernel does not have it");
     }

@@ -20,7 +20,7 @@ pub fn run(args: &Demo) -> Result<()> {
     let mut names = Vec::new();
     for kind in fs::kinds() {
         // Skips file systems that need a virtual machine, which is slow, and zfs-fuse, which is outdated.
-        if !fs::in_kernel(*kind) || kind.in_pool() {
+        if !fs::can_mount(*kind) || kind.in_pool() {
             continue;
         }
         if let Err(why) = fs::ready(*kind) {

@@ -69,7 +69,7 @@ fn findings() -> Vec<Finding> {
     findings.push(finding("curl", on_path("curl"), "saved images of remote catalogues", "apt install curl"));
     findings.push(machine());
     for kind in fs::kinds() {
-        if !fs::in_kernel(*kind) {
+        if !fs::can_mount(*kind) {
             findings.push(in_machine(*kind));
             continue;
         }

@@ -184,12 +184,12 @@ pub fn requested_kernels(asked: &CompareKernels) -> Result<Vec<Kernel>> {
 
 /// A kernel that supports these file systems; `None` if the running one does.
 fn kernel_for(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
-    if kinds.iter().all(|kind| fs::in_kernel(*kind)) {
+    if kinds.iter().all(|kind| fs::can_mount(*kind)) {
         return Ok(None);
     }
     let modules: Vec<&str> = kinds.iter().flat_map(|kind| kind.modules()).collect();
     let lacking: Vec<&str> =
-        kinds.iter().filter(|kind| !fs::in_kernel(**kind)).map(|kind| kind.name()).collect();
+        kinds.iter().filter(|kind| !fs::can_mount(**kind)).map(|kind| kind.name()).collect();
     let found = Kernel::find(&modules);
     found.map(Some).with_context(|| format!("this kernel does not support {}", lacking.join(", ")))
 }
