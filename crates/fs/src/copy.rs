@@ -18,7 +18,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 /// The totals of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Copied {
+pub struct CopyTotals {
     /// Names of files and symbolic links.
     pub files: u64,
     /// Directories, without the root.
@@ -28,13 +28,13 @@ pub struct Copied {
 }
 
 /// Copies the tree below `from` into the directory `to`: data, holes, hard and symbolic links, permissions. Syncs before it returns.
-pub fn copy_tree(from: &Path, to: &Path) -> Result<Copied, Error> {
+pub fn copy_tree(from: &Path, to: &Path) -> Result<CopyTotals, Error> {
     let opening = |e| Error::io("opening", to)(e);
     let mut copy = Copy {
         root: File::open(to).map_err(opening)?,
         to: TreeFds::new(to).map_err(opening)?,
         linked: HashMap::new(),
-        copied: Copied::default(),
+        copied: CopyTotals::default(),
         buffer: vec![0; BUFFER_BYTES],
     };
     match walk(from, |entry| copy.entry(entry)) {
@@ -58,7 +58,7 @@ struct Copy {
     to: TreeFds,
     /// The first copy of each inode with several links.
     linked: HashMap<u64, PathBuf>,
-    copied: Copied,
+    copied: CopyTotals,
     buffer: Vec<u8>,
 }
 

@@ -16,7 +16,7 @@ mod walk;
 
 pub use betreefs::{LevelStat, TreeStat};
 pub use bulk::{Bulk, Each, bulk};
-pub use copy::{Copied, copy_tree};
+pub use copy::{CopyTotals, copy_tree};
 pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;
 pub use error::Error;
