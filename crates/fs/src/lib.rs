@@ -15,7 +15,7 @@ mod volume;
 mod walk;
 
 pub use betreefs::{LevelStat, TreeStat};
-pub use bulk::{Bulk, Each, bulk};
+pub use bulk::{BulkReader, InodeVisitor, bulk_reader};
 pub use copy::{CopyTotals, copy_tree};
 pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;

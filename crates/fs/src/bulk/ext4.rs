@@ -11,7 +11,7 @@ mod superblock;
 mod tests;
 mod tree;
 
-use super::{Bulk, Each};
+use super::{BulkReader, InodeVisitor};
 use inode::Inode;
 use rustix::fs::{major, minor};
 use snapshot::{Entry, Extent, Kind};
@@ -66,8 +66,8 @@ impl Ext4 {
     }
 }
 
-impl Bulk for Ext4 {
-    fn read(&self, numbers: &[u64], each: &mut Each<'_>) {
+impl BulkReader for Ext4 {
+    fn read(&self, numbers: &[u64], each: &mut InodeVisitor<'_>) {
         let (mut buffer, mut extents) = (Vec::new(), Vec::new());
         let (len, block) = (self.layout.inode_bytes, self.layout.block_bytes);
         let mut from = 0;

@@ -11,7 +11,7 @@ use tree::Listed;
 
 /// Reads the metadata of many files of the walked file system at once.
 pub struct Bulk {
-    facts: Box<dyn fs::Bulk>,
+    facts: Box<dyn fs::BulkReader>,
     /// Names of all mount points: the inode of such a name may be hidden by a mount.
     mounted_on: HashSet<Vec<u8>>,
 }
@@ -21,7 +21,7 @@ impl Bulk {
     /// All changes before `synced_ns` have been written back.
     pub fn of(mount: &MountPoint, device: (u32, u32), synced_ns: i64) -> Option<Bulk> {
         // If several file systems are mounted on one directory, `mount` may be another one.
-        let facts = fs::bulk(mount, synced_ns).filter(|_| mount.devno == device)?;
+        let facts = fs::bulk_reader(mount, synced_ns).filter(|_| mount.devno == device)?;
         let mounts = disk::mount_points("self").ok()?;
         let name = |dir: &Path| dir.file_name().map(|name| name.as_bytes().to_vec());
         Some(Bulk { facts, mounted_on: mounts.iter().filter_map(|mount| name(&mount.dir)).collect() })

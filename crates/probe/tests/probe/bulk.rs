@@ -45,7 +45,7 @@ impl Ext4 {
         let mut inodes: Vec<u64> = files.lines().map(|line| line.parse().unwrap()).collect();
         inodes.sort_unstable();
         let mut bulk_count = 0;
-        if let Some(bulk) = fs::bulk(&mount, now) {
+        if let Some(bulk) = fs::bulk_reader(&mount, now) {
             bulk.read(&inodes, &mut |_, facts| bulk_count += usize::from(facts.is_some()));
         }
         (bulk_count, inodes.len())
