@@ -50,7 +50,7 @@ impl DirTarget {
     }
 
     /// Opens any directory, to be measured but not aged.
-    pub fn any(path: &Path) -> Result<DirTarget, Error> {
+    pub fn open_any(path: &Path) -> Result<DirTarget, Error> {
         let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
         Self::of(path.clone(), path)
     }

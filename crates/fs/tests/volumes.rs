@@ -186,7 +186,7 @@ fn dirty_limit_throttles_writes() {
             assert!(!is_strict(), "{}", kind.name());
             target.close().unwrap();
         }
-        let others = DirTarget::any(dir.path()).unwrap();
+        let others = DirTarget::open_any(dir.path()).unwrap();
         assert!(others.limit_dirty(MIB).unwrap_err().to_string().contains("name an image"));
     });
 }

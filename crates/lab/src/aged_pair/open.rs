@@ -113,7 +113,7 @@ impl<'a> Found<'a> {
                 }
                 let creates = plan.access == Access::Creates;
                 let scratch = creates.then(|| Scratch::make(session, path, SCRATCH)).transpose()?;
-                let target = DirTarget::any(scratch.as_ref().map_or(path.as_path(), Scratch::path))?;
+                let target = DirTarget::open_any(scratch.as_ref().map_or(path.as_path(), Scratch::path))?;
                 let guard = RollbackGuard::of_dir(session, target, plan.access != Access::Reads);
                 Ok(Opened::alone(guard, scratch))
             }

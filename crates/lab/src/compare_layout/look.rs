@@ -66,7 +66,7 @@ pub fn look(
         Subject::Directory(dir) => {
             let name = dir.display().to_string();
             watch.phase(&format!("{name}: layout and free space"), None);
-            let mut target = DirTarget::any(dir)?;
+            let mut target = DirTarget::open_any(dir)?;
             let (mut look, _) = see(&mut target, &name)?;
             look.not_measured.push(
                 "new file: senesce does not write to a file system in use; use `senesce probe new-file`"

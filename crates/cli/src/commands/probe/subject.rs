@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Opens the file system at `path`, read-only unless the probe `writes`.
 pub fn open(path: &Path, writes: bool) -> Result<Box<dyn Target>> {
-    let Some(mut made) = Made::found(path)? else { return Ok(Box::new(DirTarget::any(path)?)) };
+    let Some(mut made) = Made::found(path)? else { return Ok(Box::new(DirTarget::open_any(path)?)) };
     if !writes {
         made.mount_opts.push("ro".to_owned());
     }
