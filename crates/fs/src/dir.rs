@@ -1,6 +1,6 @@
 //! A plain directory as a target: works without root on any file system, but provides less information.
 
-use crate::target::{Check, Target};
+use crate::target::{CheckReport, Target};
 use crate::volume::sync;
 use crate::walk::walk;
 use crate::{Error, find, ioctl};
@@ -114,7 +114,7 @@ impl Target for DirTarget {
     }
 
     /// `None`: the file system is mounted and in use by others.
-    fn check(&mut self) -> Result<Option<Check>, Error> {
+    fn check(&mut self) -> Result<Option<CheckReport>, Error> {
         Ok(None)
     }
 

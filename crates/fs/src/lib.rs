@@ -21,5 +21,5 @@ pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;
 pub use error::Error;
 pub use kind::{FileSystem, can_mount, find, kinds, ready, require_tools};
-pub use target::{Check, Place, Spec, Target, can_make, check, make, open};
+pub use target::{CheckReport, Place, Spec, Target, can_make, check, make, open};
 pub use walk::walk;

@@ -50,7 +50,7 @@ pub enum Place {
 
 /// The result of the file system's own checker.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Check {
+pub struct CheckReport {
     /// Whether it found no errors.
     pub clean: bool,
     /// The command that was run.
@@ -74,7 +74,7 @@ pub trait Target: Send {
     fn drop_caches(&mut self) -> Result<Vec<String>, Error>;
 
     /// Runs the file system's own checker, if it has one.
-    fn check(&mut self) -> Result<Option<Check>, Error>;
+    fn check(&mut self) -> Result<Option<CheckReport>, Error>;
 
     /// Whether reads of it cause requests to its device or to an underlying disk.
     fn makes_requests(&self) -> bool {

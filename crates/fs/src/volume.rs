@@ -2,7 +2,7 @@
 
 use crate::kind::{self, FileSystem, zfs};
 use crate::mounted::Mounted;
-use crate::target::{Check, Spec, Target};
+use crate::target::{CheckReport, Spec, Target};
 use crate::{Error, TreeStat};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{
@@ -246,7 +246,7 @@ impl Target for Volume {
         Ok(messages)
     }
 
-    fn check(&mut self) -> Result<Option<Check>, Error> {
+    fn check(&mut self) -> Result<Option<CheckReport>, Error> {
         let Some(mut check) = self.kind.check(self.disk.path()) else { return Ok(None) };
         self.mount.unmount()?;
         let command = line(&check);
@@ -255,7 +255,7 @@ impl Target for Volume {
         let output = output?;
         let text = [output.stdout, output.stderr].concat();
         let output_text = String::from_utf8_lossy(&text).into_owned();
-        Ok(Some(Check { clean: output.status.success(), command, output: output_text }))
+        Ok(Some(CheckReport { clean: output.status.success(), command, output: output_text }))
     }
 
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
