@@ -34,7 +34,7 @@ pub trait FileSystem: Sync {
     fn tools(&self) -> (&'static [&'static str], &'static str);
 
     /// How to get its programs, if Debian has no package.
-    fn tools_elsewhere(&self) -> Option<&'static str> {
+    fn install_hint(&self) -> Option<&'static str> {
         None
     }
 
@@ -188,7 +188,7 @@ pub trait FileSystem: Sync {
     /// Versions of its programs and of the kernel.
     fn version(&self) -> String {
         let output = run_tool(&mut self.version_command(), self.tools().1);
-        let tool = missing(self.tools_elsewhere(), output).map(|output| {
+        let tool = missing(self.install_hint(), output).map(|output| {
             // Some programs print it to standard output, some to standard error.
             let text = [output.stdout, output.stderr].concat();
             String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
@@ -237,12 +237,12 @@ pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
 pub fn require_tools(kind: &dyn FileSystem) -> Result<(), Error> {
     let (tools, package) = kind.tools();
     let found = tools.iter().try_for_each(|tool| require_tool(tool, package));
-    missing(kind.tools_elsewhere(), found)
+    missing(kind.install_hint(), found)
 }
 
 /// Runs a program of `kind` to completion.
 pub fn run(kind: &dyn FileSystem, command: &mut Command) -> Result<Output, Error> {
-    missing(kind.tools_elsewhere(), run_tool(command, kind.tools().1))
+    missing(kind.install_hint(), run_tool(command, kind.tools().1))
 }
 
 /// Adds how to get a missing program, if it has no Debian package.

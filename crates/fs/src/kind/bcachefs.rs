@@ -20,7 +20,7 @@ impl FileSystem for Bcachefs {
         (&["mkfs.bcachefs", "bcachefs"], "bcachefs-tools")
     }
 
-    fn tools_elsewhere(&self) -> Option<&'static str> {
+    fn install_hint(&self) -> Option<&'static str> {
         Some("install bcachefs-tools from https://bcachefs.org (Debian 12 has no package)")
     }
 
