@@ -58,7 +58,7 @@ pub use registry::{Cleaned, Entry, Recorded, Session, cleanup, cleanup_in, run_d
 pub use request::{Request, RequestKind, SECTOR_BYTES};
 pub use restore::{restore_all, restore_ranges, save_image, written_ranges};
 pub use scratch::Scratch;
-pub use served_mount::{ServedMount, Serving, say, say_ready};
+pub use served_mount::{FuseServerSpec, ServedMount, say, say_ready};
 pub use tool::{command, require_tool, run_tool};
 pub use uuid::{is_our_uuid, new_uuid};
 

@@ -30,7 +30,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The mount, and the arguments of the server process.
 #[derive(Debug)]
-pub struct Serving {
+pub struct FuseServerSpec {
     /// The name in messages, as in "modelled disk DIR".
     pub what: String,
     /// The source in the mount table.
@@ -47,16 +47,16 @@ pub struct Serving {
 /// A mounted file system with its server. Dropping it unmounts the file system and waits for the server to exit.
 #[derive(Debug)]
 pub struct ServedMount {
-    serving: Serving,
+    spec: FuseServerSpec,
     mount: Mount,
     server: Option<(Child, BufReader<ChildStdout>)>,
 }
 
 impl ServedMount {
     /// Mounts the file system on a new directory and starts its server.
-    pub fn new(session: &Arc<Session>, serving: Serving) -> Result<ServedMount, Error> {
-        let mount = Mount::prepare(session, &serving.source, serving.kind, &[])?;
-        let mut this = ServedMount { serving, mount, server: None };
+    pub fn new(session: &Arc<Session>, spec: FuseServerSpec) -> Result<ServedMount, Error> {
+        let mount = Mount::prepare(session, &spec.source, spec.kind, &[])?;
+        let mut this = ServedMount { spec, mount, server: None };
         this.mount()?;
         Ok(this)
     }
@@ -88,7 +88,7 @@ impl ServedMount {
                 path.display()
             ))
         })?;
-        let mut options = self.serving.options.clone();
+        let mut options = self.spec.options.clone();
         options.push(format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd()));
         self.mount.set_options(options);
         self.mount.mount()?;
@@ -108,7 +108,7 @@ impl ServedMount {
     }
 
     fn wrong(&self, why: String) -> Error {
-        Error::Server { what: self.serving.what.clone(), why }
+        Error::Server { what: self.spec.what.clone(), why }
     }
 
     /// Starts the server in its own process group, so that Ctrl-C reaches only this process, which unmounts first.
@@ -116,7 +116,7 @@ impl ServedMount {
         let this = || PathBuf::from("/proc/self/exe");
         let program = SERVER.get().cloned().unwrap_or_else(this);
         let mut command = Command::new(&program);
-        command.args(&self.serving.args).current_dir("/").process_group(0);
+        command.args(&self.spec.args).current_dir("/").process_group(0);
         command.stdin(Stdio::from(device)).stdout(Stdio::piped()).stderr(Stdio::null());
         // SAFETY: between fork and exec the closure makes system calls and allocates nothing.
         unsafe { command.pre_exec(isolate::leave) };
@@ -129,7 +129,7 @@ impl ServedMount {
     fn wait_until_ready(&mut self) -> Result<(), Error> {
         let mut line = String::new();
         if let Some((_, output)) = &mut self.server {
-            output.read_line(&mut line).context("reading from the server of", &self.serving.source)?;
+            output.read_line(&mut line).context("reading from the server of", &self.spec.source)?;
         }
         match line.trim_end() {
             READY => Ok(()),
@@ -141,7 +141,7 @@ impl ServedMount {
     fn wait_for_end(&mut self) -> Result<(), Error> {
         let Some((child, output)) = &mut self.server else { return Ok(()) };
         let ended =
-            ended_within(child, END_TIMEOUT).context("waiting for the server of", &self.serving.source)?;
+            ended_within(child, END_TIMEOUT).context("waiting for the server of", &self.spec.source)?;
         let why = match ended {
             None => {
                 let id = child.id();

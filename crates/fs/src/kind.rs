@@ -11,7 +11,7 @@ mod xfs;
 pub mod zfs;
 
 use crate::{Error, TreeStat};
-use disk::{BlockDevice, Extent, Serving, require_tool, run_tool};
+use disk::{BlockDevice, Extent, FuseServerSpec, require_tool, run_tool};
 use rustix::io::Errno;
 use rustix::mount::{FsOpenFlags, fsopen};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub trait FileSystem: Sync {
     }
 
     /// How this program serves it on `device`, mounted with these options, if the kernel does not support it.
-    fn serving(&self, _device: &Path, _options: &[String]) -> Option<Serving> {
+    fn fuse_server(&self, _device: &Path, _options: &[String]) -> Option<FuseServerSpec> {
         None
     }
 
@@ -255,7 +255,7 @@ fn missing<T>(elsewhere: Option<&'static str>, result: Result<T, disk::Error>) -
 
 /// Whether this machine's kernel can mount it, or a server can through FUSE.
 pub fn can_mount(kind: &dyn FileSystem) -> bool {
-    if kind.serving(Path::new("/"), &[]).is_some() || kind.in_pool() {
+    if kind.fuse_server(Path::new("/"), &[]).is_some() || kind.in_pool() {
         return true;
     }
     if kind.in_persistent_memory() && vm::inside().is_none() {

@@ -24,8 +24,8 @@ impl Mounted {
         if kind.in_pool() {
             return Pool::new(session, device, options).map(Mounted::Pool);
         }
-        Ok(match kind.serving(device, options) {
-            Some(serving) => Mounted::Served(ServedMount::new(session, serving)?),
+        Ok(match kind.fuse_server(device, options) {
+            Some(spec) => Mounted::Served(ServedMount::new(session, spec)?),
             None => Mounted::ByKernel(Mount::new(session, device, kind.mount_name(), options)?),
         })
     }

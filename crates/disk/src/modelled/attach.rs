@@ -9,7 +9,7 @@ use crate::error::{Error, IoContext};
 use crate::model::Model;
 use crate::registry::Session;
 use crate::request::Request;
-use crate::served_mount::{ServedMount, Serving};
+use crate::served_mount::{FuseServerSpec, ServedMount};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,14 +44,14 @@ impl ModelledDisk {
         let dir = std::fs::canonicalize(dir).context("opening the store", dir)?;
         let mut settings = DiskSettings::read(&dir)?;
         settings.clock = clock;
-        let serving = Serving {
+        let spec = FuseServerSpec {
             what: format!("modelled disk {}", dir.display()),
             source: "senesce".into(),
             kind: "fuse",
             options: vec!["nosuid,nodev,noexec".to_owned()],
             args: vec!["disk".into(), "serve".into(), dir.clone().into(), clock.name().into()],
         };
-        let mount = ServedMount::new(session, serving)?;
+        let mount = ServedMount::new(session, spec)?;
         let file = mount.dir().join(FILE);
         Ok(ModelledDisk { dir, settings, file, mount })
     }

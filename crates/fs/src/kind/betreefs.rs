@@ -2,7 +2,7 @@
 
 use super::{FileSystem, TreeStatFn};
 use crate::Error;
-use disk::{BlockDevice, Extent, LABEL, Serving, command};
+use disk::{BlockDevice, Extent, FuseServerSpec, LABEL, command};
 use std::path::Path;
 use std::process::Command;
 
@@ -28,14 +28,14 @@ impl FileSystem for Betreefs {
         command
     }
 
-    fn serving(&self, device: &Path, options: &[String]) -> Option<Serving> {
+    fn fuse_server(&self, device: &Path, options: &[String]) -> Option<FuseServerSpec> {
         let options: Vec<&str> = options.iter().flat_map(|option| option.split(',')).collect();
         let mount_options =
             options.iter().filter(|option| MOUNT_OPTIONS.contains(option)).map(ToString::to_string);
         let mut kernel_options = vec![betreefs::kernel_options()];
         kernel_options.extend(mount_options);
         let args = ["betreefs", "serve", "-o", &options.join(",")].map(Into::into);
-        Some(Serving {
+        Some(FuseServerSpec {
             what: format!("betreefs on {}", device.display()),
             source: device.to_owned(),
             kind: betreefs::KIND,
