@@ -246,8 +246,8 @@ pub fn run(kind: &dyn FileSystem, command: &mut Command) -> Result<Output, Error
 }
 
 /// Adds how to get a missing program, if it has no Debian package.
-fn missing<T>(elsewhere: Option<&'static str>, result: Result<T, disk::Error>) -> Result<T, Error> {
-    result.map_err(|e| match (e, elsewhere) {
+fn missing<T>(install_hint: Option<&'static str>, result: Result<T, disk::Error>) -> Result<T, Error> {
+    result.map_err(|e| match (e, install_hint) {
         (disk::Error::MissingTool { tool, .. }, Some(get)) => Error::MissingTool { tool, get },
         (e, _) => e.into(),
     })
