@@ -11,6 +11,6 @@ mod sorted;
 
 pub use error::Error;
 pub use fds::TreeFds;
-pub use list::{Listed, Names};
+pub use list::{ListedFile, Names};
 pub use parallel::{PerThread, Step, Visitor, open_dir, walk_parallel};
 pub use sorted::{Entry, walk};

@@ -15,7 +15,7 @@ pub(crate) struct Listing {
     /// Names of subdirectories.
     pub dirs: Vec<CString>,
     /// All other entries.
-    pub files: Vec<Listed>,
+    pub files: Vec<ListedFile>,
     pub names: Names,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Listing {
 pub struct Names(Vec<u8>);
 
 /// An entry other than a directory.
-pub struct Listed {
+pub struct ListedFile {
     /// Its type, which some file systems do not tell.
     pub file_type: FileType,
     /// Its inode. File systems in user space may tell none.
@@ -35,7 +35,7 @@ pub struct Listed {
 
 impl Names {
     /// The name of an entry of the same listing.
-    pub fn of(&self, listed: &Listed) -> &CStr {
+    pub fn of(&self, listed: &ListedFile) -> &CStr {
         let (start, end) = listed.name;
         let name = CStr::from_bytes_with_nul(&self.0[start as usize..end as usize]);
         name.expect("it was copied whole")
@@ -60,7 +60,7 @@ pub(crate) fn list(fd: &OwnedFd, buffer: &mut Vec<u8>, listing: &mut Listing) ->
             FileType::Directory => listing.dirs.push(name.to_owned()),
             file_type => {
                 let name = listing.names.add(name);
-                listing.files.push(Listed { file_type, inode: entry.ino(), name });
+                listing.files.push(ListedFile { file_type, inode: entry.ino(), name });
             }
         }
     }

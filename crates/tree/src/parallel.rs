@@ -1,6 +1,6 @@
 //! Walks with several threads: one task for a directory, and one for each further thousand files of a large one.
 
-use crate::list::{LISTING_BYTES, Listed, Listing, Names, list};
+use crate::list::{LISTING_BYTES, ListedFile, Listing, Names, list};
 use rayon::Scope;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -36,7 +36,8 @@ pub trait Visitor: Sync {
     fn failed(&self, dir: &Self::Dir, step: Step, errno: Errno);
 
     /// Files of a directory. Returns the names of those that are directories after all: some file systems list no types.
-    fn files(&self, dir: &Self::Dir, fd: BorrowedFd<'_>, names: &Names, files: &[Listed]) -> Vec<CString>;
+    fn files(&self, dir: &Self::Dir, fd: BorrowedFd<'_>, names: &Names, files: &[ListedFile])
+    -> Vec<CString>;
 
     /// Whether the walk shall end early.
     fn is_over(&self) -> bool {
@@ -155,7 +156,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
-    fn files<'s>(&'s self, scope: &Scope<'s>, open: &Arc<Open<V::Dir>>, names: &Names, files: &[Listed])
+    fn files<'s>(&'s self, scope: &Scope<'s>, open: &Arc<Open<V::Dir>>, names: &Names, files: &[ListedFile])
     where
         V::Dir: 's,
     {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use tree::Listed;
+use tree::ListedFile;
 
 /// Reads the metadata of many files of the walked file system at once.
 pub struct Bulk {
@@ -31,8 +31,8 @@ impl Bulk {
     /// by system calls. `name` returns the name of an entry.
     pub fn read<'n>(
         &self,
-        listed: &[Listed],
-        name: impl Fn(&Listed) -> &'n CStr,
+        listed: &[ListedFile],
+        name: impl Fn(&ListedFile) -> &'n CStr,
         mut each: impl FnMut(usize, Option<(Entry, &[Extent])>),
     ) {
         let inodes: Vec<u64> = listed.iter().map(|listed| listed.inode).collect();

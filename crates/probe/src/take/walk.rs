@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
-use tree::{Listed, Names, PerThread, Step, Visitor, open_dir, walk_parallel};
+use tree::{ListedFile, Names, PerThread, Step, Visitor, open_dir, walk_parallel};
 
 /// The result of a walk.
 pub struct Walked {
@@ -198,7 +198,7 @@ impl Visitor for Walk<'_> {
     }
 
     /// Examines the files in bulk if possible, otherwise by system calls.
-    fn files(&self, &number: &u32, fd: BorrowedFd<'_>, names: &Names, listed: &[Listed]) -> Vec<CString> {
+    fn files(&self, &number: &u32, fd: BorrowedFd<'_>, names: &Names, listed: &[ListedFile]) -> Vec<CString> {
         let mut dirs = Vec::new();
         let mut locked = self.workers.own();
         let Worker { examiner, part, vanished, unmapped, other_fs } = &mut *locked;

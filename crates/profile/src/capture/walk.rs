@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use tree::{Listed, Names, PerThread, Step, Visitor, walk_parallel};
+use tree::{ListedFile, Names, PerThread, Step, Visitor, walk_parallel};
 
 struct Count {
     age_by: AgeBy,
@@ -79,7 +79,7 @@ impl Visitor for Count {
         tally.unreadable(dir.path(None), errno);
     }
 
-    fn files(&self, dir: &Arc<Dir>, fd: BorrowedFd<'_>, names: &Names, files: &[Listed]) -> Vec<CString> {
+    fn files(&self, dir: &Arc<Dir>, fd: BorrowedFd<'_>, names: &Names, files: &[ListedFile]) -> Vec<CString> {
         let mut dirs = Vec::new();
         for listed in files {
             if !matches!(listed.file_type, FileType::RegularFile | FileType::Unknown) {
