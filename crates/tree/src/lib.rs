@@ -12,5 +12,5 @@ mod sorted;
 pub use error::Error;
 pub use fds::TreeFds;
 pub use list::{ListedFile, Names};
-pub use parallel::{PerThread, Step, Visitor, open_dir, walk_parallel};
+pub use parallel::{DirOp, PerThread, Visitor, open_dir, walk_parallel};
 pub use sorted::{Entry, walk};

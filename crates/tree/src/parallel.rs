@@ -14,7 +14,7 @@ const CHUNK: usize = 1024;
 
 /// An operation on a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum DirOp {
     /// Opening it.
     Open,
     /// Reading its names.
@@ -33,7 +33,7 @@ pub trait Visitor: Sync {
     fn directory(&self, dir: &Self::Dir, fd: &OwnedFd) -> bool;
 
     /// A directory that cannot be opened, or not be read to its end.
-    fn failed(&self, dir: &Self::Dir, step: Step, errno: Errno);
+    fn failed(&self, dir: &Self::Dir, op: DirOp, errno: Errno);
 
     /// Files of a directory. Returns the names of those that are directories after all: some file systems list no types.
     fn files(&self, dir: &Self::Dir, fd: BorrowedFd<'_>, names: &Names, files: &[ListedFile])
@@ -118,7 +118,7 @@ impl<V: Visitor> Walk<'_, V> {
         let mut listing = Listing::default();
         let listed = list(&fd, &mut self.buffers.own(), &mut listing);
         if let Err(errno) = listed {
-            self.visitor.failed(&dir, Step::Read, errno);
+            self.visitor.failed(&dir, DirOp::Read, errno);
         }
         let Listing { dirs, mut files, names } = listing;
         let (open, names) = (Arc::new(Open { fd, dir }), Arc::new(names));
@@ -150,7 +150,7 @@ impl<V: Visitor> Walk<'_, V> {
                         drop(parent);
                         self.directory(scope, dir, fd);
                     }
-                    Err(errno) => self.visitor.failed(&dir, Step::Open, errno),
+                    Err(errno) => self.visitor.failed(&dir, DirOp::Open, errno),
                 }
             });
         }

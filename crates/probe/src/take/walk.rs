@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
-use tree::{ListedFile, Names, PerThread, Step, Visitor, open_dir, walk_parallel};
+use tree::{DirOp, ListedFile, Names, PerThread, Visitor, open_dir, walk_parallel};
 
 /// The result of a walk.
 pub struct Walked {
@@ -182,18 +182,18 @@ impl Visitor for Walk<'_> {
         false
     }
 
-    fn failed(&self, &number: &u32, step: Step, errno: Errno) {
-        match (step, errno) {
+    fn failed(&self, &number: &u32, op: DirOp, errno: Errno) {
+        match (op, errno) {
             // Deleted in the meantime, or no longer a directory.
-            (Step::Open, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE) => {
+            (DirOp::Open, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE) => {
                 self.workers.own().vanished += 1;
             }
-            (Step::Read, Errno::NOENT) if number != 0 => {
+            (DirOp::Read, Errno::NOENT) if number != 0 => {
                 self.dirs()[number as usize].entry = None;
                 self.workers.own().vanished += 1;
             }
-            (Step::Open, errno) => self.fail("opening directory", number, None, errno),
-            (Step::Read, errno) => self.fail("reading directory", number, None, errno),
+            (DirOp::Open, errno) => self.fail("opening directory", number, None, errno),
+            (DirOp::Read, errno) => self.fail("reading directory", number, None, errno),
         }
     }
 

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use tree::{ListedFile, Names, PerThread, Step, Visitor, walk_parallel};
+use tree::{DirOp, ListedFile, Names, PerThread, Visitor, walk_parallel};
 
 struct Count {
     age_by: AgeBy,
@@ -58,7 +58,7 @@ impl Visitor for Count {
 
     fn directory(&self, dir: &Arc<Dir>, fd: &OwnedFd) -> bool {
         match device(fd) {
-            Err(errno) => self.failed(dir, Step::Open, errno),
+            Err(errno) => self.failed(dir, DirOp::Open, errno),
             Ok(device) if device != self.device => self.tally().other_file_systems += 1,
             Ok(_) => {
                 let mut tally = self.tally();
@@ -70,10 +70,10 @@ impl Visitor for Count {
         false
     }
 
-    fn failed(&self, dir: &Arc<Dir>, step: Step, errno: Errno) {
+    fn failed(&self, dir: &Arc<Dir>, op: DirOp, errno: Errno) {
         let mut tally = self.tally();
         // The directory exists, but its contents are unknown.
-        if step == Step::Open {
+        if op == DirOp::Open {
             tally.subdirectory_of(dir.parent.as_deref().map(|parent| parent.depth));
         }
         tally.unreadable(dir.path(None), errno);
