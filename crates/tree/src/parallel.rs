@@ -40,7 +40,7 @@ pub trait Visitor: Sync {
     -> Vec<CString>;
 
     /// Whether the walk shall end early.
-    fn is_over(&self) -> bool {
+    fn should_stop(&self) -> bool {
         false
     }
 }
@@ -142,7 +142,7 @@ impl<V: Visitor> Walk<'_, V> {
         for (dir, name) in dirs.into_iter().zip(names) {
             let parent = parent.clone();
             scope.spawn(move |scope| {
-                if self.visitor.is_over() {
+                if self.visitor.should_stop() {
                     return;
                 }
                 match open_dir(parent.fd.as_fd(), &name) {
@@ -160,7 +160,7 @@ impl<V: Visitor> Walk<'_, V> {
     where
         V::Dir: 's,
     {
-        if files.is_empty() || self.visitor.is_over() {
+        if files.is_empty() || self.visitor.should_stop() {
             return;
         }
         let dirs = self.visitor.files(&open.dir, open.fd.as_fd(), names, files);

@@ -240,7 +240,7 @@ impl Visitor for Walk<'_> {
         dirs
     }
 
-    fn is_over(&self) -> bool {
+    fn should_stop(&self) -> bool {
         self.failed.load(Relaxed)
     }
 }
