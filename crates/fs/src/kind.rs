@@ -258,7 +258,7 @@ pub fn can_mount(kind: &dyn FileSystem) -> bool {
     if kind.fuse_server(Path::new("/"), &[]).is_some() || kind.in_pool() {
         return true;
     }
-    if kind.in_persistent_memory() && vm::inside().is_none() {
+    if kind.in_persistent_memory() && vm::guest_environment().is_none() {
         return false;
     }
     let name = kind.mount_name();

@@ -237,10 +237,10 @@ impl Target for Volume {
             messages
                 .push(format!("files are read from persistent memory, mounted {}", self.mount_options()?));
         }
-        if let Some(inside) = vm::inside() {
+        if let Some(guest) = vm::guest_environment() {
             messages.push(format!(
                 "in a virtual machine ({}): caches of the host were not dropped",
-                inside.words()
+                guest.description()
             ));
         }
         Ok(messages)

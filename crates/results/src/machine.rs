@@ -42,7 +42,7 @@ impl Machine {
             kernel: uname.release().to_string_lossy().into_owned(),
             system: field("/etc/os-release", "PRETTY_NAME", '=').unwrap_or_else(unknown),
             architecture: uname.machine().to_string_lossy().into_owned(),
-            vm: vm::inside().map(|inside| inside.words()),
+            vm: vm::guest_environment().map(|guest| guest.description()),
         }
     }
 }

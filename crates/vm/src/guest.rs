@@ -1,7 +1,7 @@
 //! The first process of the machine: mounts the host's files as root, starts the command there, and reports
 //! its end.
 
-use crate::inside::VARIABLE;
+use crate::guest_environment::VARIABLE;
 use crate::job::{FILE, Job, PROGRAM, ROOT_TAG, module_file, port};
 use crate::talk::{BEAT, INTERRUPT, Message};
 use rustix::fs::sync;
@@ -131,7 +131,7 @@ fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Message, St
     let mut command = Command::new(&job.program);
     command.args(&job.args).env_clear().envs(job.env.iter().map(|(name, value)| (name, value)));
     command.env("SENESCE_RUN_DIR", RUN_DIR);
-    command.env(VARIABLE, serde_json::to_string(&job.inside).expect("plain data serializes"));
+    command.env(VARIABLE, serde_json::to_string(&job.guest).expect("plain data serializes"));
     command.current_dir(&job.dir).stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
     take_number(job.pid);
     let child = command.spawn().map_err(|e| format!("starting {}: {e}", job.program.display()))?;

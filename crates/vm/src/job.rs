@@ -1,6 +1,6 @@
 //! The job of the machine's first process: a file in the initramfs.
 
-use crate::inside::Inside;
+use crate::guest_environment::GuestEnvironment;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -45,7 +45,8 @@ pub struct Job {
     /// number in host directories cannot collide with those of other host processes.
     pub pid: u32,
     /// Information about the machine for the program.
-    pub inside: Inside,
+    #[serde(rename = "inside")]
+    pub guest: GuestEnvironment,
 }
 
 /// The file of the module `name`, the `index`th one to load.

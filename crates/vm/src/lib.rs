@@ -12,9 +12,9 @@
 mod cpio;
 mod error;
 mod guest;
+mod guest_environment;
 mod image;
 mod initramfs;
-mod inside;
 mod job;
 mod kernel;
 mod machine;
@@ -27,7 +27,7 @@ mod watch;
 
 pub use error::Error;
 pub use guest::{init, is_init};
-pub use inside::{Inside, inside};
+pub use guest_environment::{GuestEnvironment, guest_environment};
 pub use kernel::{Kernel, kernels_dir};
 pub use memory::persistent_memory;
 pub use qemu::{Accelerator, qemu_version};

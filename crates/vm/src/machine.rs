@@ -1,8 +1,8 @@
 //! One machine, from start to end.
 
 use crate::Error;
+use crate::guest_environment::GuestEnvironment;
 use crate::initramfs;
-use crate::inside::Inside;
 use crate::job::{Job, PROGRAM};
 use crate::memory;
 use crate::qemu::{Accelerator, Memory, Qemu};
@@ -86,7 +86,11 @@ impl Machine<'_> {
             env: std::env::vars_os().collect(),
             dir: std::env::current_dir().map_err(starting())?,
             pid: std::process::id(),
-            inside: Inside { qemu: self.qemu.clone(), accelerator, kernel: self.task.kernel.clone() },
+            guest: GuestEnvironment {
+                qemu: self.qemu.clone(),
+                accelerator,
+                kernel: self.task.kernel.clone(),
+            },
         };
         let initramfs = memory_file("initramfs")?;
         initramfs::write(&initramfs, &job, &self.modules)?;

@@ -115,7 +115,7 @@ fn made(args: &Age, source: &str) -> Result<(String, Made)> {
         mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
         mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
         read_ahead_kb: args.read_ahead_kb,
-        kernel: vm::inside().map(|inside| inside.kernel),
+        kernel: vm::guest_environment().map(|guest| guest.kernel),
     };
     Ok((name, made))
 }

@@ -22,8 +22,8 @@ struct Pairs {
 }
 
 pub fn run(args: &Compare) -> Result<()> {
-    let pairs = match vm::inside() {
-        Some(inside) => compare_here(args, Some(&inside.kernel))?,
+    let pairs = match vm::guest_environment() {
+        Some(guest) => compare_here(args, Some(&guest.kernel))?,
         None => compare_on_all_kernels(args)?,
     };
     match (args.json, args.kernels.across) {

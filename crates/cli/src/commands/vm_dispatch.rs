@@ -42,7 +42,7 @@ pub struct FailedInVm(pub u8);
 
 /// The virtual machine for an aging; `None` if it runs here.
 pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
-    if vm::inside().is_some() || args.plan_only {
+    if vm::guest_environment().is_some() || args.plan_only {
         return Ok(None);
     }
     if args.dir.is_some() {
@@ -125,7 +125,7 @@ pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
         | ProbeKind::WarmScan { subject, .. } => (subject, None),
         _ => return None,
     };
-    if vm::inside().is_some() {
+    if vm::guest_environment().is_some() {
         return None;
     }
     // Ignores errors: the probe reports them when it runs here.
@@ -139,7 +139,7 @@ pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
 
 /// The virtual machine for saving an aged file system; `None` if it is saved here.
 pub fn for_save(spec: &SaveSpec) -> Result<Option<Dispatch>> {
-    if vm::inside().is_some() {
+    if vm::guest_environment().is_some() {
         return Ok(None);
     }
     let made = Manifest::load_aged(&spec.work, &spec.name)?.made;
@@ -155,7 +155,7 @@ pub fn for_save(spec: &SaveSpec) -> Result<Option<Dispatch>> {
 
 /// The virtual machine for the deep check of a saved image in `scratch`; `None` if it runs here.
 pub fn for_image_check(image: &Image, scratch: &Path) -> Result<Option<Dispatch>> {
-    if vm::inside().is_some() {
+    if vm::guest_environment().is_some() {
         return Ok(None);
     }
     let kind = fs::find(&image.about.aged.made.fs)?;

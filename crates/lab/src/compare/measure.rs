@@ -183,7 +183,7 @@ fn numbers(
     repetition: u64,
 ) -> Vec<Measurement> {
     let mut numbers = cold.numbers(subject, repetition);
-    if vm::inside().is_some_and(|inside| inside.accelerator == vm::Accelerator::Tcg) {
+    if vm::guest_environment().is_some_and(|guest| guest.accelerator == vm::Accelerator::Tcg) {
         // With an emulated processor, the measured time says nothing about the disk.
         numbers.retain(|number| number.measure != measures::SCAN_S_PER_GIB.name);
     }

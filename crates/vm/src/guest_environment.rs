@@ -8,7 +8,7 @@ pub const VARIABLE: &str = "SENESCE_VM";
 
 /// The virtual machine around this process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Inside {
+pub struct GuestEnvironment {
     /// The version of QEMU.
     pub qemu: String,
     /// The accelerator that executes the machine.
@@ -17,14 +17,14 @@ pub struct Inside {
     pub kernel: Kernel,
 }
 
-impl Inside {
+impl GuestEnvironment {
     /// A short description: `QEMU 7.2.22, tcg`.
-    pub fn words(&self) -> String {
+    pub fn description(&self) -> String {
         format!("QEMU {}, {}", self.qemu, self.accelerator.name())
     }
 }
 
 /// The virtual machine around this process, if it was started by `run`.
-pub fn inside() -> Option<Inside> {
+pub fn guest_environment() -> Option<GuestEnvironment> {
     serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()
 }
