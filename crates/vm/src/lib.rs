@@ -31,4 +31,4 @@ pub use guest_environment::{GuestEnvironment, guest_environment};
 pub use kernel::{Kernel, kernels_dir};
 pub use memory::persistent_memory;
 pub use qemu::{Accelerator, qemu_version};
-pub use run::{Ended, Task, run};
+pub use run::{Task, TaskOutput, run};

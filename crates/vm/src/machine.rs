@@ -6,7 +6,7 @@ use crate::initramfs;
 use crate::job::{Job, PROGRAM};
 use crate::memory;
 use crate::qemu::{Accelerator, Memory, Qemu};
-use crate::run::{Ended, Task, memory_file};
+use crate::run::{Task, TaskOutput, memory_file};
 use crate::watch::{Console, MonitoredMachine, pass_on};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
@@ -44,7 +44,7 @@ pub struct Failure {
 
 impl Machine<'_> {
     /// Boots the machine and waits until the command has ended.
-    pub fn run(&self, accelerator: Accelerator) -> Result<Ended, Failure> {
+    pub fn run(&self, accelerator: Accelerator) -> Result<TaskOutput, Failure> {
         let starting = |error| Failure { up: false, error };
         let fail = Error::io("starting", Path::new("a virtual machine"));
         let channels = Channels::open().map_err(fail).map_err(starting)?;
@@ -63,7 +63,7 @@ impl Machine<'_> {
         let output = out.join().unwrap_or_default();
         let _ = err.join();
         match ended {
-            Ok(status) => Ok(Ended { status, output, accelerator }),
+            Ok(status) => Ok(TaskOutput { status, output, accelerator }),
             Err(stopped) => {
                 let what = format!("QEMU {}, {}", self.qemu, accelerator.name());
                 let up = stopped.up;

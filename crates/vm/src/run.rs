@@ -36,7 +36,7 @@ pub struct Task<'a> {
 
 /// A finished command.
 #[derive(Debug)]
-pub struct Ended {
+pub struct TaskOutput {
     /// The exit status.
     pub status: i32,
     /// The standard output, if requested.
@@ -49,7 +49,7 @@ pub struct Ended {
 ///
 /// If no machine boots with KVM although it is offered, another one is started without: only a boot shows
 /// whether KVM works.
-pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
+pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<TaskOutput, Error> {
     if std::env::consts::ARCH != "x86_64" {
         return Err(Error::Architecture);
     }

@@ -9,7 +9,7 @@ use lab::images::{Image, SaveSpec, Shelf};
 use lab::{Home, Made, Manifest, Work};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use vm::{Ended, Kernel, Task};
+use vm::{Kernel, Task, TaskOutput};
 
 /// A virtual machine to run a command in, and the resources that the command needs.
 pub struct Dispatch {
@@ -247,8 +247,8 @@ fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Resul
         work.keep();
     }
     match ended? {
-        Ended { status: 0, output, .. } => Ok(output),
-        Ended { status, .. } => Err(FailedInVm(u8::try_from(status).unwrap_or(1)).into()),
+        TaskOutput { status: 0, output, .. } => Ok(output),
+        TaskOutput { status, .. } => Err(FailedInVm(u8::try_from(status).unwrap_or(1)).into()),
     }
 }
 
