@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::job::{ROOT_TAG, port};
-use crate::watch::Patience;
+use crate::watch::Timeouts;
 use disk::{command, run_tool};
 use serde::{Deserialize, Serialize};
 use std::os::fd::RawFd;
@@ -33,14 +33,14 @@ impl Accelerator {
     }
 
     /// The time limits of a machine with this accelerator.
-    pub(crate) fn patience(self) -> Patience {
-        let (first_word, boot) = match self {
+    pub(crate) fn timeouts(self) -> Timeouts {
+        let (first_output, boot) = match self {
             // KVM can be offered by a host but hang because the host lacks a requirement.
             Accelerator::Kvm => (5, 60),
             Accelerator::Tcg => (90, 300),
         };
-        Patience {
-            first_word: Duration::from_secs(first_word),
+        Timeouts {
+            first_output: Duration::from_secs(first_output),
             boot: Duration::from_secs(boot),
             silence: Duration::from_secs(180),
         }

@@ -16,9 +16,9 @@ const KEPT_BYTES: usize = 1 << 16;
 
 /// Time limits after which a machine counts as hanging.
 #[derive(Clone, Copy)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the first output of the kernel.
-    pub first_word: Duration,
+    pub first_output: Duration,
     /// For the start of the command.
     pub boot: Duration,
     /// For the next message after that; heartbeats come every second.
@@ -38,7 +38,7 @@ pub struct MonitoredMachine<'a> {
     said: Receiver<Message>,
     talk: UnixStream,
     console: &'a Console,
-    patience: Patience,
+    timeouts: Timeouts,
     up: bool,
 }
 
@@ -46,7 +46,7 @@ impl<'a> MonitoredMachine<'a> {
     pub fn new(
         talk: UnixStream,
         console: &'a Console,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Result<MonitoredMachine<'a>, Stopped> {
         let hearing =
             talk.try_clone().map_err(|e| Stopped { up: false, why: Some(format!("cannot be read: {e}")) })?;
@@ -55,7 +55,7 @@ impl<'a> MonitoredMachine<'a> {
             // The receiver is gone at the end.
             messages(BufReader::new(hearing)).try_for_each(|said| to.send(said)).ok()
         });
-        Ok(MonitoredMachine { said, talk, console, patience, up: false })
+        Ok(MonitoredMachine { said, talk, console, timeouts, up: false })
     }
 
     /// Waits for the end of the command; returns its exit status.
@@ -94,11 +94,11 @@ impl<'a> MonitoredMachine<'a> {
     }
 
     fn lives(&self, begun: Instant, last: Instant) -> Result<(), Stopped> {
-        let Patience { first_word, boot, silence } = self.patience;
+        let Timeouts { first_output, boot, silence } = self.timeouts;
         let hangs = if self.up {
             (last.elapsed() > silence).then(|| format!("hangs: no message for {} s", silence.as_secs()))
-        } else if begun.elapsed() > first_word && self.console.is_silent() {
-            Some(format!("hangs: no kernel message for {} s", first_word.as_secs()))
+        } else if begun.elapsed() > first_output && self.console.is_silent() {
+            Some(format!("hangs: no kernel message for {} s", first_output.as_secs()))
         } else {
             (begun.elapsed() > boot).then(|| format!("did not boot within {} s", boot.as_secs()))
         };
@@ -212,8 +212,8 @@ mod tests {
         let left = hangs.then_some(theirs);
         let console = Console::read(from);
         let long = Duration::from_millis(300);
-        let patience = Patience { first_word: long / 2, boot: long, silence: long };
-        let end = MonitoredMachine::new(ours, &console, patience).and_then(|mut watched| watched.until_end());
+        let timeouts = Timeouts { first_output: long / 2, boot: long, silence: long };
+        let end = MonitoredMachine::new(ours, &console, timeouts).and_then(|mut watched| watched.until_end());
         drop(left);
         end.map_err(|stopped| stopped.why.unwrap_or_default())
     }
