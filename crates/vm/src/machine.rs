@@ -58,7 +58,7 @@ impl Machine<'_> {
         let out = pass_on(ours.out, (!self.task.keep_output).then(std::io::stdout));
         let err = pass_on(ours.err, Some(std::io::stderr()));
         let ended = MonitoredMachine::new(ours.talk, &console, accelerator.timeouts())
-            .and_then(|mut watched| watched.until_end());
+            .and_then(|mut watched| watched.wait());
         qemu.end(ended.is_ok());
         let output = out.join().unwrap_or_default();
         let _ = err.join();

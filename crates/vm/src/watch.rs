@@ -26,7 +26,7 @@ pub struct Timeouts {
 }
 
 /// A machine stopped before its command ended.
-pub struct Stopped {
+pub struct MonitorError {
     /// Whether the command had started.
     pub up: bool,
     /// The reason; `None` means Ctrl-C.
@@ -47,9 +47,10 @@ impl<'a> MonitoredMachine<'a> {
         talk: UnixStream,
         console: &'a Console,
         timeouts: Timeouts,
-    ) -> Result<MonitoredMachine<'a>, Stopped> {
-        let hearing =
-            talk.try_clone().map_err(|e| Stopped { up: false, why: Some(format!("cannot be read: {e}")) })?;
+    ) -> Result<MonitoredMachine<'a>, MonitorError> {
+        let hearing = talk
+            .try_clone()
+            .map_err(|e| MonitorError { up: false, why: Some(format!("cannot be read: {e}")) })?;
         let (to, said) = channel();
         std::thread::spawn(move || {
             // The receiver is gone at the end.
@@ -59,7 +60,7 @@ impl<'a> MonitoredMachine<'a> {
     }
 
     /// Waits for the end of the command; returns its exit status.
-    pub fn until_end(&mut self) -> Result<i32, Stopped> {
+    pub fn wait(&mut self) -> Result<i32, MonitorError> {
         let begun = Instant::now();
         let mut last = begun;
         let mut asked = false;
@@ -83,7 +84,7 @@ impl<'a> MonitoredMachine<'a> {
             }
             if disk::interrupted() && !asked {
                 if !self.up {
-                    return Err(Stopped { up: false, why: None });
+                    return Err(MonitorError { up: false, why: None });
                 }
                 // If the message cannot be delivered, the machine has ended, which is reported next.
                 let _ = writeln!(self.talk, "{INTERRUPT}");
@@ -93,7 +94,7 @@ impl<'a> MonitoredMachine<'a> {
         }
     }
 
-    fn lives(&self, begun: Instant, last: Instant) -> Result<(), Stopped> {
+    fn lives(&self, begun: Instant, last: Instant) -> Result<(), MonitorError> {
         let Timeouts { first_output, boot, silence } = self.timeouts;
         let hangs = if self.up {
             (last.elapsed() > silence).then(|| format!("hangs: no message for {} s", silence.as_secs()))
@@ -105,8 +106,8 @@ impl<'a> MonitoredMachine<'a> {
         hangs.map_or(Ok(()), |why| Err(self.stopped(why)))
     }
 
-    fn stopped(&self, why: String) -> Stopped {
-        Stopped { up: self.up, why: Some(why) }
+    fn stopped(&self, why: String) -> MonitorError {
+        MonitorError { up: self.up, why: Some(why) }
     }
 }
 
@@ -213,7 +214,7 @@ mod tests {
         let console = Console::read(from);
         let long = Duration::from_millis(300);
         let timeouts = Timeouts { first_output: long / 2, boot: long, silence: long };
-        let end = MonitoredMachine::new(ours, &console, timeouts).and_then(|mut watched| watched.until_end());
+        let end = MonitoredMachine::new(ours, &console, timeouts).and_then(|mut watched| watched.wait());
         drop(left);
         end.map_err(|stopped| stopped.why.unwrap_or_default())
     }
