@@ -3,7 +3,7 @@
 
 use crate::guest_environment::VARIABLE;
 use crate::job::{FILE, Job, PROGRAM, ROOT_TAG, module_file, port};
-use crate::talk::{BEAT, INTERRUPT, Message};
+use crate::talk::{HEARTBEAT_INTERVAL, INTERRUPT, Message};
 use rustix::fs::sync;
 use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_move};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, chdir, chroot, kill_process, wait};
@@ -141,7 +141,7 @@ fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Message, St
     let _ = writeln!(beats, "{}", Message::Up);
     std::thread::spawn(move || {
         while writeln!(beats, "{}", Message::Alive).is_ok() {
-            std::thread::sleep(BEAT);
+            std::thread::sleep(HEARTBEAT_INTERVAL);
         }
     });
     std::thread::spawn(move || {

@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::str::FromStr;
 
 /// Interval of the machine's heartbeats.
-pub const BEAT: std::time::Duration = std::time::Duration::from_secs(1);
+pub const HEARTBEAT_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// A message from the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
