@@ -105,7 +105,7 @@ impl Machine<'_> {
             memory_bytes: memory_bytes(),
             memory: self
                 .task
-                .memory
+                .persistent_memory
                 .then(|| Memory { asked: theirs.asked.as_raw_fd(), monitor: theirs.monitor.as_raw_fd() }),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             writable: &job.writable,

@@ -27,7 +27,7 @@ pub struct Task<'a> {
     /// Directories that the command may write to, absolute paths; all others are read-only.
     pub writable: &'a [PathBuf],
     /// Whether the command may use files as persistent memory of the machine.
-    pub memory: bool,
+    pub persistent_memory: bool,
     /// The arguments of this program inside the machine.
     pub args: &'a [OsString],
     /// Whether to return standard output instead of passing it on.

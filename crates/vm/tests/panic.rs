@@ -15,8 +15,14 @@ fn panic_error_quotes_kernel() {
             return;
         }
     };
-    let task =
-        Task { kernel: &kernel, modules: &[], writable: &[], memory: true, args: &[], keep_output: true };
+    let task = Task {
+        kernel: &kernel,
+        modules: &[],
+        writable: &[],
+        persistent_memory: true,
+        args: &[],
+        keep_output: true,
+    };
     let error = run(&task, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::Machine { .. }), "{error}");
     let said = error.to_string();

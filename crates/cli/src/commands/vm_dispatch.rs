@@ -236,7 +236,7 @@ fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Resul
         kernel: &dispatch.kernel,
         modules: &dispatch.modules,
         writable: &writable,
-        memory: dispatch.memory,
+        persistent_memory: dispatch.memory,
         args,
         keep_output,
     };
