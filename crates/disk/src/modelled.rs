@@ -20,7 +20,7 @@ mod store;
 mod write_cache;
 
 pub use attach::ModelledDisk;
-pub use control::{Ask, Fault, Status, call, take_log};
+pub use control::{ControlRequest, Fault, Status, call, take_log};
 pub use harden::Hardening;
 pub use serve::serve;
 pub use settings::{Clock, DiskSettings, is_store};

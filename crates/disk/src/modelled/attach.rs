@@ -1,6 +1,6 @@
 //! A modelled disk from the side of its user: mounts the file, starts the server and sends it requests.
 
-use super::control::{Ask, Fault, Status, call, take_log};
+use super::control::{ControlRequest, Fault, Status, call, take_log};
 use super::server::FILE;
 use super::settings::{Clock, DiskSettings};
 use super::snapshots::{self, Snapshot};
@@ -78,13 +78,13 @@ impl ModelledDisk {
 
     /// Takes a snapshot under a new name.
     pub fn snapshot(&self, name: &str) -> Result<(), Error> {
-        self.ask(&Ask::Snapshot(name.to_owned())).map(drop)
+        self.call(&ControlRequest::Snapshot(name.to_owned())).map(drop)
     }
 
     /// Rolls the disk back to a snapshot. Nothing may be mounted on it, and the caller must drop the kernel's caches of its loop device
     /// afterwards.
     pub fn rollback(&self, name: &str) -> Result<(), Error> {
-        self.ask(&Ask::Rollback { name: name.to_owned(), open: true }).map(drop)
+        self.call(&ControlRequest::Rollback { name: name.to_owned(), open: true }).map(drop)
     }
 
     /// The snapshots of the disk.
@@ -94,7 +94,7 @@ impl ModelledDisk {
 
     /// The status of the disk.
     pub fn status(&self) -> Result<Status, Error> {
-        self.ask(&Ask::Status)
+        self.call(&ControlRequest::Status)
     }
 
     /// The clock of the disk: its busy time since it was attached, in modelled time.
@@ -104,19 +104,19 @@ impl ModelledDisk {
 
     /// Starts a log of requests.
     pub fn start_log(&self) -> Result<(), Error> {
-        self.ask(&Ask::Log(true)).map(drop)
+        self.call(&ControlRequest::Log(true)).map(drop)
     }
 
     /// Stops the log. Returns its requests, oldest first, and the number of requests that did not fit into it.
     pub fn end_log(&self) -> Result<(Vec<Request>, u64), Error> {
         let (requests, status) = take_log(&self.dir)?.ok_or_else(|| self.no_server())?;
-        self.ask(&Ask::Log(false))?;
+        self.call(&ControlRequest::Log(false))?;
         Ok((requests, status.log_lost))
     }
 
     /// Injects a fault.
     pub fn fault(&self, fault: Fault) -> Result<(), Error> {
-        self.ask(&Ask::Fault(fault)).map(drop)
+        self.call(&ControlRequest::Fault(fault)).map(drop)
     }
 
     /// Whether the server is alive.
@@ -129,8 +129,8 @@ impl ModelledDisk {
         self.mount.unmount()
     }
 
-    fn ask(&self, ask: &Ask) -> Result<Status, Error> {
-        call(&self.dir, ask)?.ok_or_else(|| self.no_server())
+    fn call(&self, request: &ControlRequest) -> Result<Status, Error> {
+        call(&self.dir, request)?.ok_or_else(|| self.no_server())
     }
 
     fn no_server(&self) -> Error {

@@ -26,7 +26,7 @@ const SERVER_TIMEOUT: Duration = Duration::from_secs(300);
 /// A request to the server.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ask {
+pub enum ControlRequest {
     /// Returns the status.
     Status,
     /// Takes a snapshot under this name.
@@ -42,7 +42,7 @@ pub enum Ask {
     Fault(Fault),
     /// Starts a new log of requests, or stops logging.
     Log(bool),
-    /// Returns the requests since the last [`Ask::TakeLog`] or the start of the log.
+    /// Returns the requests since the last [`ControlRequest::TakeLog`] or the start of the log.
     TakeLog,
 }
 
@@ -109,7 +109,7 @@ enum Response {
 /// Handles requests.
 pub trait Handler {
     /// Handles one request.
-    fn handle(&self, ask: &Ask) -> Result<Status, String>;
+    fn handle(&self, request: &ControlRequest) -> Result<Status, String>;
 
     /// Takes the log; a new one starts.
     fn take_log(&self) -> Log;
@@ -146,15 +146,15 @@ fn serve_one(caller: &UnixStream, disk: &impl Handler) -> io::Result<()> {
     caller.set_write_timeout(Some(CALLER_TIMEOUT))?;
     let mut line = String::new();
     BufReader::new(caller).read_line(&mut line)?;
-    let ask: Ask = serde_json::from_str(&line)?;
+    let request: ControlRequest = serde_json::from_str(&line)?;
     // The response gives the number of log entries that follow it.
-    let (answer, log) = match &ask {
-        Ask::TakeLog => {
+    let (answer, log) = match &request {
+        ControlRequest::TakeLog => {
             let log = disk.take_log();
-            let status = disk.handle(&Ask::Status);
+            let status = disk.handle(&ControlRequest::Status);
             (status.map(|s| Status { log_requests: log.requests(), log_lost: log.lost(), ..s }), Some(log))
         }
-        ask => (disk.handle(ask), None),
+        request => (disk.handle(request), None),
     };
     let answer = answer.map_or_else(Response::Failed, Response::Done);
     let mut out = BufWriter::with_capacity(1 << 16, caller);
@@ -164,18 +164,18 @@ fn serve_one(caller: &UnixStream, disk: &impl Handler) -> io::Result<()> {
 }
 
 /// Sends a request to the server of the store at `dir`; `None` if there is no server.
-pub fn call(dir: &Path, ask: &Ask) -> Result<Option<Status>, Error> {
-    Ok(connect(dir, ask)?.map(|(status, _)| status))
+pub fn call(dir: &Path, request: &ControlRequest) -> Result<Option<Status>, Error> {
+    Ok(connect(dir, request)?.map(|(status, _)| status))
 }
 
 /// Takes the requests since the log was last taken, oldest first; `None` if there is no server.
 pub fn take_log(dir: &Path) -> Result<Option<(Vec<Request>, Status)>, Error> {
-    let Some((status, mut from)) = connect(dir, &Ask::TakeLog)? else { return Ok(None) };
+    let Some((status, mut from)) = connect(dir, &ControlRequest::TakeLog)? else { return Ok(None) };
     let requests = log::read(&mut from, status.log_requests).context("reading the log of", dir)?;
     Ok(Some((requests, status)))
 }
 
-fn connect(dir: &Path, ask: &Ask) -> Result<Option<(Status, BufReader<UnixStream>)>, Error> {
+fn connect(dir: &Path, request: &ControlRequest) -> Result<Option<(Status, BufReader<UnixStream>)>, Error> {
     let (_open, short) = short(dir).context("opening", dir)?;
     let mut server = match UnixStream::connect(short) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
@@ -183,13 +183,13 @@ fn connect(dir: &Path, ask: &Ask) -> Result<Option<(Status, BufReader<UnixStream
         }
         server => server.context("calling the server of", dir)?,
     };
-    let mut ask = serde_json::to_string(ask).expect("plain data");
-    ask.push('\n');
+    let mut request = serde_json::to_string(request).expect("plain data");
+    request.push('\n');
     let mut line = String::new();
     let mut from = BufReader::new(server.try_clone().context("calling the server of", dir)?);
     server
         .set_read_timeout(Some(SERVER_TIMEOUT))
-        .and_then(|()| server.write_all(ask.as_bytes()))
+        .and_then(|()| server.write_all(request.as_bytes()))
         .and_then(|()| from.read_line(&mut line))
         .map_err(|e| match e.kind() {
             io::ErrorKind::WouldBlock => {

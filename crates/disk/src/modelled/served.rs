@@ -1,6 +1,6 @@
 //! An attached disk: executes requests from FUSE and from callers in turn, and injects faults.
 
-use super::control::{Ask, Fault, Handler, Status};
+use super::control::{ControlRequest, Fault, Handler, Status};
 use super::harden::Hardening;
 use super::log::Log;
 use super::queue::Queue;
@@ -188,24 +188,24 @@ impl Served {
 }
 
 impl Handler for Served {
-    fn handle(&self, ask: &Ask) -> Result<Status, String> {
-        match ask {
-            Ask::Status | Ask::TakeLog => {}
-            Ask::Log(on) => self.queue.with_log(|log| *log = Log::new(*on)),
-            Ask::Snapshot(name) => {
+    fn handle(&self, request: &ControlRequest) -> Result<Status, String> {
+        match request {
+            ControlRequest::Status | ControlRequest::TakeLog => {}
+            ControlRequest::Log(on) => self.queue.with_log(|log| *log = Log::new(*on)),
+            ControlRequest::Snapshot(name) => {
                 // Syncs most of the data before the snapshot blocks requests for the rest.
                 self.data.sync_data().map_err(|e| e.to_string())?;
                 self.store_mut(|store| store.snapshot(name)).map_err(|e| why(&e))?
             }
-            Ask::Rollback { open: false, .. } if self.open.load(Ordering::Relaxed) > 0 => {
+            ControlRequest::Rollback { open: false, .. } if self.open.load(Ordering::Relaxed) > 0 => {
                 return Err(
                     "its disk is in use; unmount its file system and detach its loop device first".into()
                 );
             }
-            Ask::Rollback { name, .. } => {
+            ControlRequest::Rollback { name, .. } => {
                 self.store_mut(|store| store.rollback(name)).map_err(|e| why(&e))?
             }
-            Ask::Fault(fault) => self.fault(*fault)?,
+            ControlRequest::Fault(fault) => self.fault(*fault)?,
         }
         Ok(self.status())
     }

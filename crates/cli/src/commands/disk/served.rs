@@ -4,7 +4,7 @@ use crate::args::{self, FaultKind, ServedDisk};
 use crate::output;
 use anyhow::{Context as _, Result, bail};
 use disk::log::{LogInfo, LogWriter};
-use disk::modelled::{self, Ask, DiskSettings, Fault, Loss, ModelledDisk, Status, Store};
+use disk::modelled::{self, ControlRequest, DiskSettings, Fault, Loss, ModelledDisk, Status, Store};
 use disk::{LoopDevice, Session};
 use serde_json::json;
 use std::path::Path;
@@ -23,19 +23,19 @@ pub fn run(action: &ServedDisk) -> Result<()> {
             output::line(&format!("{}: {} after {}", dir.display(), lab::bytes(*size), model.name()))
         }
         ServedDisk::Mount { dir, loop_device } => mount(dir, *loop_device),
-        ServedDisk::Snapshot { dir, name } => change(dir, &Ask::Snapshot(name.clone()), || {
+        ServedDisk::Snapshot { dir, name } => change(dir, &ControlRequest::Snapshot(name.clone()), || {
             let mut store = Store::open(dir)?;
             store.snapshot(name)?;
             store.close()
         }),
         ServedDisk::Rollback { dir, name } => {
-            let ask = Ask::Rollback { name: name.clone(), open: false };
-            change(dir, &ask, || Store::open_at(dir, name)?.close())
+            let request = ControlRequest::Rollback { name: name.clone(), open: false };
+            change(dir, &request, || Store::open_at(dir, name)?.close())
         }
         ServedDisk::List { dir, json } => list(dir, *json),
         ServedDisk::Log { dir, output } => log(dir, output),
         ServedDisk::Fault { dir, fault: kind } => {
-            in_service(dir, modelled::call(dir, &Ask::Fault(fault(kind)))?).map(drop)
+            in_service(dir, modelled::call(dir, &ControlRequest::Fault(fault(kind)))?).map(drop)
         }
         ServedDisk::Serve { dir, clock: by } => Ok(modelled::serve(dir, by.map(clock))?),
     }
@@ -69,8 +69,12 @@ fn mount(dir: &Path, loop_device: bool) -> Result<()> {
 }
 
 /// Sends a request to the server, or changes the store directly if the disk is not served.
-fn change(dir: &Path, ask: &Ask, change: impl FnOnce() -> Result<(), disk::Error>) -> Result<()> {
-    if modelled::call(dir, ask)?.is_none() {
+fn change(
+    dir: &Path,
+    request: &ControlRequest,
+    change: impl FnOnce() -> Result<(), disk::Error>,
+) -> Result<()> {
+    if modelled::call(dir, request)?.is_none() {
         change()?;
     }
     Ok(())
@@ -79,7 +83,7 @@ fn change(dir: &Path, ask: &Ask, change: impl FnOnce() -> Result<(), disk::Error
 fn list(dir: &Path, json: bool) -> Result<()> {
     let settings = DiskSettings::read(dir)?;
     let snapshots = modelled::list(dir)?;
-    let status = modelled::call(dir, &Ask::Status)?;
+    let status = modelled::call(dir, &ControlRequest::Status)?;
     if json {
         return output::json(&json!({"disk": settings, "snapshots": snapshots, "status": status}));
     }
@@ -105,7 +109,7 @@ fn list(dir: &Path, json: bool) -> Result<()> {
 
 fn log(dir: &Path, output: &Path) -> Result<()> {
     let settings = DiskSettings::read(dir)?;
-    if !in_service(dir, modelled::call(dir, &Ask::Status)?)?.log_kept {
+    if !in_service(dir, modelled::call(dir, &ControlRequest::Status)?)?.log_kept {
         bail!("{0} has no request log; serve it with `senesce disk mount {0}`", dir.display());
     }
     // Creates the file first, because the server drops requests once they are fetched.
