@@ -60,7 +60,8 @@ pub enum Fault {
         len_bytes: u64,
     },
     /// The disk acknowledges flushes but ignores them: a power failure loses the data all the same.
-    Lie,
+    #[serde(rename = "lie")]
+    IgnoreFlush,
     /// Removes ignored flushes and read errors. The power stays off after a power failure.
     None,
 }

@@ -155,7 +155,7 @@ impl Served {
                 *self.unreadable.write().unwrap_or_else(PoisonError::into_inner) = range;
                 Ok(())
             }
-            Fault::Lie => {
+            Fault::IgnoreFlush => {
                 self.ignore_flush.store(true, Ordering::Relaxed);
                 Ok(())
             }

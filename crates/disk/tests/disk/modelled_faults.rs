@@ -53,7 +53,7 @@ fn cut_under_load(kind: (&str, &'static str, u64), ignore_flush: bool, loss: Los
     let OnDisk { mount, device, disk } = make_fs(&session, dir.path(), kind);
     rustix::fs::syncfs(File::open(mount.dir()).unwrap()).unwrap();
     if ignore_flush {
-        disk.fault(Fault::Lie).unwrap();
+        disk.fault(Fault::IgnoreFlush).unwrap();
     }
     let root = mount.dir().to_owned();
     let so_far = AtomicU64::new(0);

@@ -140,7 +140,7 @@ fn fault(kind: &FaultKind) -> Fault {
         FaultKind::PowerCut { some: Some(seed) } => Fault::PowerCut(Loss::Some(*seed)),
         FaultKind::TornWrite { seed } => Fault::PowerCut(Loss::Torn(*seed)),
         FaultKind::ReadError { at, length } => Fault::ReadError { at_bytes: *at, len_bytes: *length },
-        FaultKind::IgnoreFlush => Fault::Lie,
+        FaultKind::IgnoreFlush => Fault::IgnoreFlush,
         FaultKind::None => Fault::None,
     }
 }
