@@ -26,4 +26,4 @@ pub use serve::serve;
 pub use settings::{Clock, DiskSettings, is_store};
 pub use snapshots::{Snapshot, list};
 pub use store::{CHUNK_BYTES, Store, model_of};
-pub use write_cache::Loss;
+pub use write_cache::LostWrites;

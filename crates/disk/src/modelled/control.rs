@@ -2,7 +2,7 @@
 
 use super::harden::Hardening;
 use super::log::{self, Log};
-use super::write_cache::Loss;
+use super::write_cache::LostWrites;
 use crate::error::{Error, IoContext};
 use crate::request::Request;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub enum ControlRequest {
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// Power failure: unflushed data is lost, and every later request fails.
-    PowerCut(Loss),
+    PowerCut(LostWrites),
     /// Reads of this range fail.
     ReadError {
         /// Start of the range.

@@ -13,7 +13,7 @@
 use super::chunks::Chunks;
 use super::map::{ChunkMap, HOLE, sync_dir_of};
 use super::settings::DiskSettings;
-use super::write_cache::{Loss, Old, Record, WriteCache};
+use super::write_cache::{LostWrites, Old, Record, WriteCache};
 use crate::SECTOR_BYTES;
 use crate::checksum::Digesting;
 use crate::error::{Error, IoContext};
@@ -244,7 +244,7 @@ impl Store {
 
     /// Rolls back the unflushed writes except for those that survive. On an error the remaining writes are still rolled back, and the first
     /// error is returned.
-    pub fn power_cut(&mut self, loss: Loss) -> io::Result<()> {
+    pub fn power_cut(&mut self, loss: LostWrites) -> io::Result<()> {
         let mut records = self.cache.take_records();
         let survivors = loss.survivors(&records, SECTOR_BYTES);
         let mut done = Ok(());

@@ -41,7 +41,7 @@ pub enum Old {
 /// The effect of a power cut on unflushed writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Loss {
+pub enum LostWrites {
     /// All writes are lost.
     All,
     /// Each write is lost or kept at random, with this seed.
@@ -146,20 +146,20 @@ impl WriteCache {
     }
 }
 
-impl Loss {
+impl LostWrites {
     /// The number of bytes of each record that survive.
     pub fn survivors(self, records: &[Record], sector_bytes: u64) -> Vec<u32> {
         let mut requests: Vec<u64> = records.iter().map(|record| record.request).collect();
         requests.dedup();
         match self {
-            Loss::All => vec![0; records.len()],
-            Loss::Some(seed) => {
+            LostWrites::All => vec![0; records.len()],
+            LostWrites::Some(seed) => {
                 let mut coin = ChaCha8Rng::seed_from_u64(seed);
                 let kept: Vec<u64> = requests.into_iter().filter(|_| coin.next_u32() & 1 == 1).collect();
                 let survives = |record: &Record| kept.binary_search(&record.request).is_ok();
                 records.iter().map(|record| if survives(record) { record.len } else { 0 }).collect()
             }
-            Loss::Torn(seed) => {
+            LostWrites::Torn(seed) => {
                 let mut choice = ChaCha8Rng::seed_from_u64(seed);
                 let last = &requests[requests.len().saturating_sub(8)..];
                 let Some(torn) = last.get(choice.next_u32() as usize % last.len().max(1)).copied() else {

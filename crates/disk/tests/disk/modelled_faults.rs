@@ -2,7 +2,7 @@
 //! shows that the test can fail.
 
 use crate::common::*;
-use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, Fault, Loss, ModelledDisk, Store};
+use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, Fault, LostWrites, ModelledDisk, Store};
 use senesce_disk::{LoopDevice, Mount};
 use std::fs::File;
 use std::io::Write;
@@ -47,7 +47,7 @@ fn lost(root: &Path, synced: u64) -> u64 {
 
 /// Cuts the power while files are written. Returns the number of synced files and how many of them are lost: all if the file system cannot
 /// be mounted.
-fn cut_under_load(kind: (&str, &'static str, u64), ignore_flush: bool, loss: Loss) -> (u64, u64) {
+fn cut_under_load(kind: (&str, &'static str, u64), ignore_flush: bool, loss: LostWrites) -> (u64, u64) {
     let session = begin();
     let dir = in_memory();
     let OnDisk { mount, device, disk } = make_fs(&session, dir.path(), kind);
@@ -97,7 +97,7 @@ fn synced_files_survive_loss_of_all_unflushed_writes() {
         return;
     }
     for kind in KINDS {
-        assert_eq!(cut_under_load(kind, false, Loss::All).1, 0, "{}", kind.0);
+        assert_eq!(cut_under_load(kind, false, LostWrites::All).1, 0, "{}", kind.0);
     }
 }
 
@@ -107,7 +107,7 @@ fn synced_files_survive_loss_of_some_unflushed_writes() {
         return;
     }
     for (seed, kind) in (1..).zip(KINDS) {
-        assert_eq!(cut_under_load(kind, false, Loss::Some(seed)).1, 0, "{}", kind.0);
+        assert_eq!(cut_under_load(kind, false, LostWrites::Some(seed)).1, 0, "{}", kind.0);
     }
 }
 
@@ -117,7 +117,7 @@ fn synced_files_survive_a_torn_write() {
         return;
     }
     for (seed, kind) in (1..).zip(KINDS) {
-        assert_eq!(cut_under_load(kind, false, Loss::Torn(seed)).1, 0, "{}", kind.0);
+        assert_eq!(cut_under_load(kind, false, LostWrites::Torn(seed)).1, 0, "{}", kind.0);
     }
 }
 
@@ -127,7 +127,7 @@ fn synced_files_are_lost_if_flushes_are_ignored() {
         return;
     }
     for kind in KINDS {
-        let (synced, lost) = cut_under_load(kind, true, Loss::All);
+        let (synced, lost) = cut_under_load(kind, true, LostWrites::All);
         assert!(lost > 0, "{}: none of {synced} synced files is lost", kind.0);
     }
 }
@@ -142,7 +142,7 @@ fn power_cut_with_full_backing_store_loses_only_unflushed_writes() {
     let dir = small.dir().join("store");
     let size = 64 * CHUNK_BYTES;
     Store::create(&dir, &DiskSettings::new(size as u64, "ideal", Clock::Model)).unwrap();
-    for loss in [Loss::All, Loss::Some(1), Loss::Some(2), Loss::Torn(3)] {
+    for loss in [LostWrites::All, LostWrites::Some(1), LostWrites::Some(2), LostWrites::Torn(3)] {
         let mut store = Store::open(&dir).unwrap();
         store.discard(0, size as u64).unwrap();
         store.flush();
@@ -167,7 +167,7 @@ fn power_cut_with_full_backing_store_loses_only_unflushed_writes() {
             assert!(chunk(part) == vec![1; CHUNK_BYTES], "{loss:?}: a flushed write is lost");
         }
         assert!(chunk(61) == vec![0; CHUNK_BYTES], "{loss:?}: a failed write is visible");
-        if loss == Loss::All {
+        if loss == LostWrites::All {
             assert!((0..2).all(|part| chunk(part) == vec![1; CHUNK_BYTES]));
             assert!((4..64).all(|part| chunk(part) == vec![0; CHUNK_BYTES]));
         }

@@ -2,7 +2,7 @@
 //! cuts.
 
 use proptest::prelude::*;
-use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, Loss, Store};
+use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, LostWrites, Store};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -130,13 +130,15 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
                 model.flush();
             }
             Step::PowerCut => {
-                store.power_cut(Loss::All).unwrap();
+                store.power_cut(LostWrites::All).unwrap();
                 model.now = model.since_flush[0].clone();
                 model.flush();
             }
             Step::PowerCutSome(seed) | Step::PowerCutTorn(seed) => {
                 let torn = matches!(step, Step::PowerCutTorn(_));
-                store.power_cut(if torn { Loss::Torn(*seed) } else { Loss::Some(*seed) }).unwrap();
+                store
+                    .power_cut(if torn { LostWrites::Torn(*seed) } else { LostWrites::Some(*seed) })
+                    .unwrap();
                 let after = contents(&store);
                 for sector in (0..SIZE).step_by(SECTOR) {
                     let range = sector..sector + SECTOR;
@@ -195,7 +197,7 @@ proptest! {
         for (sector, byte) in &writes {
             store.write((sector * SECTOR) as u64, &[*byte; SECTOR]).unwrap();
         }
-        store.power_cut(Loss::All).unwrap();
+        store.power_cut(LostWrites::All).unwrap();
         let mut now = vec![0; SIZE];
         // The write cache holds as many sectors as fit into it.
         let old = writes.len().saturating_sub(CHUNK_BYTES / SECTOR);

@@ -4,7 +4,7 @@ use crate::args::{self, FaultKind, ServedDisk};
 use crate::output;
 use anyhow::{Context as _, Result, bail};
 use disk::log::{LogInfo, LogWriter};
-use disk::modelled::{self, ControlRequest, DiskSettings, Fault, Loss, ModelledDisk, Status, Store};
+use disk::modelled::{self, ControlRequest, DiskSettings, Fault, LostWrites, ModelledDisk, Status, Store};
 use disk::{LoopDevice, Session};
 use serde_json::json;
 use std::path::Path;
@@ -136,9 +136,9 @@ fn in_service<T>(dir: &Path, answer: Option<T>) -> Result<T> {
 
 fn fault(kind: &FaultKind) -> Fault {
     match kind {
-        FaultKind::PowerCut { some: None } => Fault::PowerCut(Loss::All),
-        FaultKind::PowerCut { some: Some(seed) } => Fault::PowerCut(Loss::Some(*seed)),
-        FaultKind::TornWrite { seed } => Fault::PowerCut(Loss::Torn(*seed)),
+        FaultKind::PowerCut { some: None } => Fault::PowerCut(LostWrites::All),
+        FaultKind::PowerCut { some: Some(seed) } => Fault::PowerCut(LostWrites::Some(*seed)),
+        FaultKind::TornWrite { seed } => Fault::PowerCut(LostWrites::Torn(*seed)),
         FaultKind::ReadError { at, length } => Fault::ReadError { at_bytes: *at, len_bytes: *length },
         FaultKind::IgnoreFlush => Fault::IgnoreFlush,
         FaultKind::None => Fault::None,
