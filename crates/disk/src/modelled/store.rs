@@ -13,7 +13,7 @@
 use super::chunks::Chunks;
 use super::map::{ChunkMap, HOLE, sync_dir_of};
 use super::settings::DiskSettings;
-use super::write_cache::{LostWrites, Old, Record, WriteCache};
+use super::write_cache::{LostWrites, OldContents, UndoRecord, WriteCache};
 use crate::SECTOR_BYTES;
 use crate::checksum::Digesting;
 use crate::error::{Error, IoContext};
@@ -254,16 +254,16 @@ impl Store {
         let mut freed = Vec::new();
         for (mut record, survives) in records.into_iter().zip(survivors) {
             match record.old {
-                Old::Chunk(_) if survives == record.len => done = done.and(self.swap(&mut record)),
-                Old::Chunk(_) => {}
-                Old::Zeros | Old::Bytes => {
+                OldContents::Chunk(_) if survives == record.len => done = done.and(self.swap(&mut record)),
+                OldContents::Chunk(_) => {}
+                OldContents::Zeros | OldContents::Bytes => {
                     record.len = survives;
                     let bytes = self.cache.bytes_mut(&record).to_vec();
                     let piece = pieces(record.at_bytes, u64::from(survives)).next();
                     done = done.and(piece.map_or(Ok(()), |piece| self.restore(&piece, &bytes)));
                 }
             }
-            if let Old::Chunk(chunk) = record.old {
+            if let OldContents::Chunk(chunk) = record.old {
                 freed.push(chunk);
             }
         }
@@ -352,17 +352,17 @@ impl Store {
     }
 
     /// Swaps the contents of a record and of the disk.
-    fn swap(&mut self, record: &mut Record) -> io::Result<()> {
+    fn swap(&mut self, record: &mut UndoRecord) -> io::Result<()> {
         let Some(piece) = pieces(record.at_bytes, u64::from(record.len)).next() else { return Ok(()) };
         let chunk = self.map.entries()[piece.part];
         match record.old {
-            Old::Chunk(old) => {
+            OldContents::Chunk(old) => {
                 self.map.set(piece.part, old)?;
-                record.old = Old::Chunk(chunk);
+                record.old = OldContents::Chunk(chunk);
             }
-            Old::Zeros | Old::Bytes => {
+            OldContents::Zeros | OldContents::Bytes => {
                 let mut bytes = self.cache.bytes_mut(record).to_vec();
-                if record.old == Old::Zeros {
+                if record.old == OldContents::Zeros {
                     bytes.fill(0);
                 }
                 let now = if chunk == HOLE {
@@ -371,7 +371,7 @@ impl Store {
                     self.chunks.read(chunk, piece.within, piece.len)?
                 };
                 self.cache.bytes_mut(record).copy_from_slice(now);
-                record.old = Old::Bytes;
+                record.old = OldContents::Bytes;
                 self.restore(&piece, &bytes)?;
             }
         }

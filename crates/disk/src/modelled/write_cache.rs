@@ -14,7 +14,7 @@ const MAX_RECORDS: usize = 1 << 17;
 
 /// One unflushed write of at most one chunk.
 #[derive(Clone, Copy, Debug)]
-pub struct Record {
+pub struct UndoRecord {
     /// The request that contains the write.
     pub request: u64,
     /// Offset on the disk in bytes.
@@ -22,14 +22,14 @@ pub struct Record {
     /// Length in bytes.
     pub len: u32,
     /// The previous contents.
-    pub old: Old,
+    pub old: OldContents,
     /// Number of bytes that had passed through the cache before this record.
     stamp: u64,
 }
 
 /// The previous contents of a part of the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Old {
+pub enum OldContents {
     /// Zeros; the ring has space reserved for the data that replaced them.
     Zeros,
     /// Bytes stored in the ring.
@@ -54,7 +54,7 @@ pub enum LostWrites {
 #[derive(Debug)]
 pub struct WriteCache {
     ring: Box<[u8]>,
-    records: VecDeque<Record>,
+    records: VecDeque<UndoRecord>,
     /// Number of bytes that passed through, including padding at the end of the ring.
     passed: u64,
 }
@@ -64,7 +64,7 @@ impl WriteCache {
     pub fn new(bytes: u64) -> WriteCache {
         let bytes = if bytes < CHUNK_BYTES as u64 { 0 } else { bytes as usize };
         let count = if bytes == 0 { 0 } else { MAX_RECORDS };
-        let nothing = Record { request: 0, at_bytes: 0, len: 0, old: Old::Zeros, stamp: 1 };
+        let nothing = UndoRecord { request: 0, at_bytes: 0, len: 0, old: OldContents::Zeros, stamp: 1 };
         // Nonzero, because pages of zeros would be allocated only when touched, and writes must not wait for memory.
         let mut records = VecDeque::from(vec![nothing; count]);
         records.clear();
@@ -93,8 +93,8 @@ impl WriteCache {
         while self.records.front().is_some_and(|oldest| oldest.stamp + ring < self.passed) {
             self.commit_oldest(freed);
         }
-        let kind = if old.is_some() { Old::Bytes } else { Old::Zeros };
-        self.push(Record { request, at_bytes, len: len as u32, old: kind, stamp }, freed);
+        let kind = if old.is_some() { OldContents::Bytes } else { OldContents::Zeros };
+        self.push(UndoRecord { request, at_bytes, len: len as u32, old: kind, stamp }, freed);
         if let Some(old) = old {
             let start = (stamp % ring) as usize;
             self.ring[start..start + len].copy_from_slice(old);
@@ -103,8 +103,8 @@ impl WriteCache {
 
     /// Adds the discard of a complete chunk; the chunk must not be freed before the next flush.
     pub fn push_chunk(&mut self, request: u64, at_bytes: u64, chunk: u32, freed: &mut Vec<u32>) {
-        let old = Old::Chunk(chunk);
-        self.push(Record { request, at_bytes, len: CHUNK_BYTES as u32, old, stamp: self.passed }, freed);
+        let old = OldContents::Chunk(chunk);
+        self.push(UndoRecord { request, at_bytes, len: CHUNK_BYTES as u32, old, stamp: self.passed }, freed);
     }
 
     /// Removes the newest record, whose write failed.
@@ -112,7 +112,7 @@ impl WriteCache {
         self.records.pop_back();
     }
 
-    fn push(&mut self, record: Record, freed: &mut Vec<u32>) {
+    fn push(&mut self, record: UndoRecord, freed: &mut Vec<u32>) {
         if self.records.len() == MAX_RECORDS {
             self.commit_oldest(freed);
         }
@@ -120,7 +120,7 @@ impl WriteCache {
     }
 
     fn commit_oldest(&mut self, freed: &mut Vec<u32>) {
-        if let Some(Record { old: Old::Chunk(chunk), .. }) = self.records.pop_front() {
+        if let Some(UndoRecord { old: OldContents::Chunk(chunk), .. }) = self.records.pop_front() {
             freed.push(chunk);
         }
     }
@@ -135,12 +135,12 @@ impl WriteCache {
     }
 
     /// Removes and returns the records, oldest first, for a power cut.
-    pub fn take_records(&mut self) -> Vec<Record> {
+    pub fn take_records(&mut self) -> Vec<UndoRecord> {
         self.records.drain(..).collect()
     }
 
     /// The space of a record in the ring.
-    pub fn bytes_mut(&mut self, record: &Record) -> &mut [u8] {
+    pub fn bytes_mut(&mut self, record: &UndoRecord) -> &mut [u8] {
         let start = (record.stamp % self.ring.len() as u64) as usize;
         &mut self.ring[start..start + record.len as usize]
     }
@@ -148,7 +148,7 @@ impl WriteCache {
 
 impl LostWrites {
     /// The number of bytes of each record that survive.
-    pub fn survivors(self, records: &[Record], sector_bytes: u64) -> Vec<u32> {
+    pub fn survivors(self, records: &[UndoRecord], sector_bytes: u64) -> Vec<u32> {
         let mut requests: Vec<u64> = records.iter().map(|record| record.request).collect();
         requests.dedup();
         match self {
@@ -156,7 +156,7 @@ impl LostWrites {
             LostWrites::Some(seed) => {
                 let mut coin = ChaCha8Rng::seed_from_u64(seed);
                 let kept: Vec<u64> = requests.into_iter().filter(|_| coin.next_u32() & 1 == 1).collect();
-                let survives = |record: &Record| kept.binary_search(&record.request).is_ok();
+                let survives = |record: &UndoRecord| kept.binary_search(&record.request).is_ok();
                 records.iter().map(|record| if survives(record) { record.len } else { 0 }).collect()
             }
             LostWrites::Torn(seed) => {
@@ -168,7 +168,7 @@ impl LostWrites {
                 let of_torn = records.iter().filter(|record| record.request == torn);
                 let sectors = of_torn.map(|record| u64::from(record.len) / sector_bytes).sum::<u64>();
                 let mut left = (choice.next_u64() % sectors.max(1)) * sector_bytes;
-                let survive = |record: &Record| match record.request.cmp(&torn) {
+                let survive = |record: &UndoRecord| match record.request.cmp(&torn) {
                     std::cmp::Ordering::Less => record.len,
                     std::cmp::Ordering::Greater => 0,
                     std::cmp::Ordering::Equal => {
