@@ -7,7 +7,7 @@
 mod cleanup;
 mod journal;
 
-pub use cleanup::{Cleaned, cleanup, cleanup_in};
+pub use cleanup::{CleanupReport, cleanup, cleanup_in};
 
 use crate::error::{Error, IoContext};
 use journal::{Contents, Journal};

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The result of [`cleanup`], one sentence per item.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Cleaned {
+pub struct CleanupReport {
     /// The resources removed.
     pub undone: Vec<String>,
     /// Runs that are still alive and were not touched.
@@ -25,13 +25,13 @@ pub struct Cleaned {
 
 /// Removes the resources of runs that ended without removing them: mounts, loop devices, control groups, temporary files, trace instances,
 /// and the writes of benchmarks to aged disks. Resources that no journal names are never touched.
-pub fn cleanup() -> Result<Cleaned, Error> {
+pub fn cleanup() -> Result<CleanupReport, Error> {
     cleanup_in(&run_dir())
 }
 
 /// The same as [`cleanup`] for the runs with this run directory.
-pub fn cleanup_in(dir: &Path) -> Result<Cleaned, Error> {
-    let mut cleaned = Cleaned::default();
+pub fn cleanup_in(dir: &Path) -> Result<CleanupReport, Error> {
+    let mut cleaned = CleanupReport::default();
     let mut alive = HashSet::new();
     let mut ended = HashSet::new();
     for path in journals(dir)? {
@@ -64,7 +64,7 @@ pub fn cleanup_in(dir: &Path) -> Result<Cleaned, Error> {
     Ok(cleaned)
 }
 
-impl Cleaned {
+impl CleanupReport {
     fn note(&mut self, outcome: Result<Vec<String>, Error>) {
         match outcome {
             Ok(done) => self.undone.extend(done),

@@ -1,7 +1,7 @@
 //! Shared helpers of the tests of the modelled disk.
 
 use senesce_disk::modelled::{Clock, DiskSettings, ModelledDisk};
-use senesce_disk::{Cleaned, LoopDevice, Mount, Session, cleanup_in, command, run_dir, run_tool};
+use senesce_disk::{CleanupReport, LoopDevice, Mount, Session, cleanup_in, command, run_dir, run_tool};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,7 +53,7 @@ impl Deref for OwnSession {
 
 impl OwnSession {
     /// Removes the leftovers of runs with the same run directory.
-    pub fn cleanup(&self) -> Cleaned {
+    pub fn cleanup(&self) -> CleanupReport {
         cleanup_in(&self.dir).unwrap()
     }
 }
