@@ -13,7 +13,7 @@ const BLKFLSBUF: u32 = 0x1261;
 
 /// The part of a file that is still cached after a drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Residue {
+pub enum CacheResidency {
     /// Number of cached bytes; 0 means cold.
     Bytes(u64),
     /// The kernel does not report it (cachestat needs Linux 6.5).
@@ -21,14 +21,14 @@ pub enum Residue {
 }
 
 /// Writes back and drops the cached pages of the file at `path`. Returns how much is still cached.
-pub fn drop_file_cache(path: &Path) -> Result<Residue, Error> {
+pub fn drop_file_cache(path: &Path) -> Result<CacheResidency, Error> {
     let file = File::open(path).context("opening", path)?;
     file.sync_data().context("writing back", path)?;
     drop_pages(&file).context("dropping the cached pages of", path)
 }
 
 /// Drops the clean cached pages of a file. Returns how much is still cached.
-pub fn drop_pages(file: &File) -> io::Result<Residue> {
+pub fn drop_pages(file: &File) -> io::Result<CacheResidency> {
     fadvise(file, 0, None, Advice::DontNeed)?;
     cached_bytes(file)
 }
@@ -64,7 +64,7 @@ struct CacheStat {
     recently_evicted: u64,
 }
 
-fn cached_bytes(file: &File) -> io::Result<Residue> {
+fn cached_bytes(file: &File) -> io::Result<CacheResidency> {
     /// The system call number of cachestat on every architecture.
     const CACHESTAT: libc::c_long = 451;
     let range = Range { offset: 0, len: 0 };
@@ -74,8 +74,8 @@ fn cached_bytes(file: &File) -> io::Result<Residue> {
         libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0 as libc::c_uint)
     };
     match (result, io::Error::last_os_error()) {
-        (0, _) => Ok(Residue::Bytes(stat.cached * rustix::param::page_size() as u64)),
-        (_, e) if e.raw_os_error() == Some(libc::ENOSYS) => Ok(Residue::Unknown),
+        (0, _) => Ok(CacheResidency::Bytes(stat.cached * rustix::param::page_size() as u64)),
+        (_, e) if e.raw_os_error() == Some(libc::ENOSYS) => Ok(CacheResidency::Unknown),
         (_, e) => Err(e),
     }
 }
@@ -91,8 +91,8 @@ mod tests {
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
         assert!(matches!(
             cached_bytes(&File::open(&path).unwrap()),
-            Ok(Residue::Bytes(1_048_576) | Residue::Unknown)
+            Ok(CacheResidency::Bytes(1_048_576) | CacheResidency::Unknown)
         ));
-        assert!(matches!(drop_file_cache(&path), Ok(Residue::Bytes(0) | Residue::Unknown)));
+        assert!(matches!(drop_file_cache(&path), Ok(CacheResidency::Bytes(0) | CacheResidency::Unknown)));
     }
 }

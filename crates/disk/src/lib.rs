@@ -35,7 +35,7 @@ mod tool;
 mod uuid;
 
 pub use block_device::{BCACHEFS_MAGIC, BETREE_MAGIC, BlockDevice};
-pub use cache::{Residue, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};
+pub use cache::{CacheResidency, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};
 pub use cgroup::MemoryLimit;
 pub use checksum::checksum;
 pub use child::ended_within;

@@ -4,7 +4,7 @@ use crate::target::{CheckReport, Target};
 use crate::volume::sync;
 use crate::walk::walk;
 use crate::{Error, find, ioctl};
-use disk::{Extent, MARKER, Residue, drop_inode_cache, drop_pages, mount_holding};
+use disk::{CacheResidency, Extent, MARKER, drop_inode_cache, drop_pages, mount_holding};
 use rustix::fs::FileType;
 use std::fs::File;
 use std::io;
@@ -90,8 +90,8 @@ impl Target for DirTarget {
         walk(&self.tree, |entry| {
             if entry.file_type == FileType::RegularFile {
                 match drop_pages(&File::from(entry.open()?))? {
-                    Residue::Bytes(n) => stayed += n,
-                    Residue::Unknown => unknown = true,
+                    CacheResidency::Bytes(n) => stayed += n,
+                    CacheResidency::Unknown => unknown = true,
                 }
                 files += 1;
             }

@@ -6,8 +6,8 @@ use crate::target::{CheckReport, Spec, Target};
 use crate::{Error, TreeStat};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{
-    BlockDevice, DirtyLimit, Extent, Image, LoopDevice, ReadAhead, Residue, Session, drop_device_cache,
-    drop_file_cache, drop_inode_cache, in_memory, mount_holding,
+    BlockDevice, CacheResidency, DirtyLimit, Extent, Image, LoopDevice, ReadAhead, Session,
+    drop_device_cache, drop_file_cache, drop_inode_cache, in_memory, mount_holding,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -173,9 +173,9 @@ impl Volume {
                 return Ok(messages);
             }
             messages.push(match drop_file_cache(image.path())? {
-                Residue::Bytes(0) => format!("dropped the cached pages of {path}, none left"),
-                Residue::Bytes(n) => format!("could not drop {n} cached bytes of {path}"),
-                Residue::Unknown => {
+                CacheResidency::Bytes(0) => format!("dropped the cached pages of {path}, none left"),
+                CacheResidency::Bytes(n) => format!("could not drop {n} cached bytes of {path}"),
+                CacheResidency::Unknown => {
                     format!("dropped the cached pages of {path}, unverified: needs Linux 6.5")
                 }
             });

@@ -3,8 +3,8 @@
 use crate::common::{begin, is_root, is_started_by_another, itself, wait_until_stdin_closes};
 use rustix::process::{Pid, Signal, kill_process};
 use senesce_disk::{
-    BlockDevice, Entry, Error, Image, LABEL, LoopDevice, MemoryLimit, Mount, Residue, Session, cleanup,
-    command, drop_file_cache, isolate, mount_points, new_uuid, run_tool,
+    BlockDevice, CacheResidency, Entry, Error, Image, LABEL, LoopDevice, MemoryLimit, Mount, Session,
+    cleanup, command, drop_file_cache, isolate, mount_points, new_uuid, run_tool,
 };
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,10 @@ fn loop_device_is_a_disk_and_leaves_nothing() {
     assert!(again.contains("is in use by another run"), "{again}");
     if device.direct_io() {
         std::fs::write(device.device(), vec![7; 1 << 20]).unwrap();
-        assert!(matches!(drop_file_cache(image.path()).unwrap(), Residue::Bytes(0) | Residue::Unknown));
+        assert!(matches!(
+            drop_file_cache(image.path()).unwrap(),
+            CacheResidency::Bytes(0) | CacheResidency::Unknown
+        ));
     }
     device.detach().unwrap();
     assert!(!attached(image.path()));
