@@ -48,7 +48,8 @@ pub enum Entry {
         path: PathBuf,
     },
     /// Temporary writes to a disk that must be undone.
-    Dirty {
+    #[serde(rename = "Dirty")]
+    RestoreNote {
         /// The note that describes how to undo them.
         note: PathBuf,
     },
@@ -59,7 +60,7 @@ impl Entry {
         match self {
             Entry::Loop { backing: path } | Entry::Mount { dir: path } => path,
             Entry::Directory { path } | Entry::File { path } | Entry::Cgroup { path } => path,
-            Entry::Dirty { note } => note,
+            Entry::RestoreNote { note } => note,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::manifest::{Home, Made};
 use device::Device;
 use disk::modelled::{Clock, DiskSettings, Store};
-use disk::{Copied, Digest, Dirty, Scratch, Session, Undo};
+use disk::{Copied, Digest, RestoreMethod, RestoreNote, Scratch, Session};
 use fs::{DirTarget, Target};
 use results::Watch;
 use serde::Serialize;
@@ -96,7 +96,7 @@ pub(crate) fn note(dir: &Path, name: &str) -> PathBuf {
 
 /// Refuses a file system that a killed benchmark left changed.
 pub(crate) fn check_clean(dir: &Path, name: &str) -> Result<(), Error> {
-    if !disk::is_dirty(&note(dir, name)) {
+    if !disk::needs_restore(&note(dir, name)) {
         return Ok(());
     }
     Err(Error::Refused(format!(
@@ -108,9 +108,9 @@ pub(crate) fn check_clean(dir: &Path, name: &str) -> Result<(), Error> {
 /// Rolls back a file system that a killed benchmark left changed.
 pub(crate) fn clean_first(dir: &Path, name: &str, watch: &mut dyn Watch) -> Result<(), Error> {
     let note = note(dir, name);
-    if disk::is_dirty(&note) {
+    if disk::needs_restore(&note) {
         watch.say(&format!("{name} was not rolled back after a killed benchmark; rolling it back now"));
-        if let Some(done) = disk::undo(&note)? {
+        if let Some(done) = disk::restore_from_note(&note)? {
             watch.say(&done);
         }
     }
@@ -131,7 +131,7 @@ pub(crate) struct RollbackGuard {
 /// How the file system is rolled back.
 enum Strategy {
     /// Roll back a modelled disk to a snapshot, which is named in a note or belongs to a temporary disk.
-    Snapshot { dir: PathBuf, snapshot: String, dirty: Option<Dirty>, scratch: Option<Scratch> },
+    Snapshot { dir: PathBuf, snapshot: String, restore_note: Option<RestoreNote>, scratch: Option<Scratch> },
     /// Remove the copy with its directory.
     Copy { image: PathBuf, scratch: Scratch, copied: Copied },
     /// Restore from a saved image.
@@ -172,10 +172,11 @@ impl RollbackGuard {
             }
             Home::Modelled { dir, .. } => {
                 let exact = Exact::of(Whole::Store(dir.clone()))?;
-                let undo = |snapshot: String| Undo::Snapshot { dir: dir.clone(), snapshot };
+                let restore_method =
+                    |snapshot: String| RestoreMethod::Snapshot { dir: dir.clone(), snapshot };
                 let snapshot = new_name(dir)?;
-                let dirty = Dirty::note(session, &note, &undo(snapshot.clone()))?;
-                let strategy = Strategy::snapshot(dir, snapshot, Some(dirty))?;
+                let restore_note = RestoreNote::create(session, &note, &restore_method(snapshot.clone()))?;
+                let strategy = Strategy::snapshot(dir, snapshot, Some(restore_note))?;
                 RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made.clone(), strategy) }
             }
             Home::Device(path) => {
@@ -210,7 +211,7 @@ impl RollbackGuard {
         store.close()?;
         drop(store);
         let home = Home::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Real };
-        let strategy = Strategy::Snapshot { dir, snapshot, dirty: None, scratch: Some(scratch) };
+        let strategy = Strategy::Snapshot { dir, snapshot, restore_note: None, scratch: Some(scratch) };
         let made = Made { home, ..made.clone() };
         let mut guard = RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made, strategy) };
         guard.mount()?;
@@ -328,18 +329,18 @@ impl RollbackGuard {
     pub(crate) fn restore(self) -> Result<Restored, Error> {
         let RollbackGuard { target, strategy, exact, .. } = self;
         target.map_or(Ok(()), |target| target.close())?;
-        let (method, dirty, restored_bytes) = match strategy {
+        let (method, restore_note, restored_bytes) = match strategy {
             // The disk is removed with its temporary directory.
             Strategy::Snapshot { scratch: Some(scratch), .. } => {
                 drop(scratch);
                 (RollbackMethod::Copied, None, None)
             }
-            Strategy::Snapshot { dir, snapshot, dirty, .. } => {
+            Strategy::Snapshot { dir, snapshot, restore_note, .. } => {
                 let mut store = Store::open(&dir)?;
                 store.rollback(&snapshot)?;
                 store.forget(&snapshot)?;
                 store.close()?;
-                (RollbackMethod::RolledBack, dirty, None)
+                (RollbackMethod::RolledBack, restore_note, None)
             }
             Strategy::Copy { scratch, copied: Copied::ByReference, .. } => {
                 drop(scratch);
@@ -355,14 +356,14 @@ impl RollbackGuard {
                     // Another process wrote to the device, or writes bypassed the log.
                     device.restore_all()?;
                 }
-                let (dirty, bytes) = device.done();
-                (RollbackMethod::Restored, Some(dirty), Some(bytes))
+                let (restore_note, bytes) = device.done();
+                (RollbackMethod::Restored, Some(restore_note), Some(bytes))
             }
             Strategy::Cleanup => (RollbackMethod::CleanedUp, None, None),
             Strategy::Untouched => (RollbackMethod::Untouched, None, None),
         };
         let sha256 = exact.map(|exact| exact.check()).transpose()?;
-        dirty.map_or(Ok(()), Dirty::clean)?;
+        restore_note.map_or(Ok(()), RestoreNote::remove)?;
         Ok(Restored { method, sha256, restored_bytes })
     }
 }
@@ -372,11 +373,11 @@ const SCRATCH: &str = "senesce-benchmark";
 
 impl Strategy {
     /// Takes this snapshot of a modelled disk.
-    fn snapshot(dir: &Path, snapshot: String, dirty: Option<Dirty>) -> Result<Strategy, Error> {
+    fn snapshot(dir: &Path, snapshot: String, restore_note: Option<RestoreNote>) -> Result<Strategy, Error> {
         let mut store = Store::open(dir)?;
         store.snapshot(&snapshot)?;
         store.close()?;
-        Ok(Strategy::Snapshot { dir: dir.to_owned(), snapshot, dirty, scratch: None })
+        Ok(Strategy::Snapshot { dir: dir.to_owned(), snapshot, restore_note, scratch: None })
     }
 }
 

@@ -125,7 +125,9 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
             ignore_missing(std::fs::remove_file(path)).context("removing", path)?;
             Ok(vec![format!("removed {}", path.display())])
         }
-        Entry::Dirty { note } => Ok(crate::dirty::undo(note)?.into_iter().collect()),
+        Entry::RestoreNote { note } => {
+            Ok(crate::restore_note::restore_from_note(note)?.into_iter().collect())
+        }
         // Removing a group deletes no data, and fails while it contains a process.
         Entry::Cgroup { path } => {
             if !path.join("cgroup.procs").exists() {

@@ -122,7 +122,7 @@ mod tests {
                 2 => Entry::Directory { path },
                 3 => Entry::File { path },
                 4 => Entry::Cgroup { path },
-                _ => Entry::Dirty { note: path },
+                _ => Entry::RestoreNote { note: path },
             }
         })
     }

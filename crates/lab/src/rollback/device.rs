@@ -5,7 +5,9 @@
 //! begins. If requests cannot be traced, or some were lost, all different blocks are restored.
 
 use crate::Error;
-use disk::{Digest, Dirty, Session, Undo, restore_all, restore_ranges, save_image, written_ranges};
+use disk::{
+    Digest, RestoreMethod, RestoreNote, Session, restore_all, restore_ranges, save_image, written_ranges,
+};
 use probe::Recorder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +21,7 @@ pub(super) struct Device {
     devno: (u32, u32),
     image: PathBuf,
     saved: Digest,
-    dirty: Dirty,
+    restore_note: RestoreNote,
     recorder: Option<Recorder>,
     restored_bytes: u64,
 }
@@ -50,9 +52,17 @@ impl Device {
                 saved
             }
         };
-        let undo = Undo::Image { device: path.to_owned(), image: image.clone() };
-        let dirty = Dirty::note(session, note, &undo)?;
-        Ok(Device { path: path.to_owned(), devno, image, saved, dirty, recorder: None, restored_bytes: 0 })
+        let restore_method = RestoreMethod::Image { device: path.to_owned(), image: image.clone() };
+        let restore_note = RestoreNote::create(session, note, &restore_method)?;
+        Ok(Device {
+            path: path.to_owned(),
+            devno,
+            image,
+            saved,
+            restore_note,
+            recorder: None,
+            restored_bytes: 0,
+        })
     }
 
     /// The checksum of the saved image.
@@ -87,7 +97,7 @@ impl Device {
     }
 
     /// The note to delete, and the number of restored bytes.
-    pub(super) fn done(self) -> (Dirty, u64) {
-        (self.dirty, self.restored_bytes)
+    pub(super) fn done(self) -> (RestoreNote, u64) {
+        (self.restore_note, self.restored_bytes)
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// How to restore a disk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Undo {
+pub enum RestoreMethod {
     /// Rolls a modelled disk back to a snapshot and deletes the snapshot.
     Snapshot {
         /// The directory of its store.
@@ -33,41 +33,41 @@ pub enum Undo {
     },
 }
 
-/// The note of a disk with temporary writes. It stays until [`Dirty::clean`], even if this value is dropped or the process ends.
+/// The note of a disk with temporary writes. It stays until [`RestoreNote::remove`], even if this value is dropped or the process ends.
 #[derive(Debug)]
-pub struct Dirty {
+pub struct RestoreNote {
     path: PathBuf,
     recorded: Option<Recorded>,
     _lock: FileLock,
 }
 
-impl Dirty {
-    /// Records at `path` that a disk is about to be written. The snapshot or image of `undo` need not exist yet. It is an error if the disk
-    /// already has a note: call [`undo`] first.
-    pub fn note(session: &Arc<Session>, path: &Path, undo: &Undo) -> Result<Dirty, Error> {
+impl RestoreNote {
+    /// Records at `path` that a disk is about to be written. The snapshot or image of `method` need not exist yet. It is an error if the disk
+    /// already has a note: call [`restore_from_note`] first.
+    pub fn create(session: &Arc<Session>, path: &Path, method: &RestoreMethod) -> Result<RestoreNote, Error> {
         let path = std::path::absolute(path).context("finding", path)?;
-        let recorded = session.record(Entry::Dirty { note: path.clone() })?;
+        let recorded = session.record(Entry::RestoreNote { note: path.clone() })?;
         let doing = "recording in";
         let file = File::create_new(&path).context(doing, &path)?;
         let mut lock = FileLock::take(file).context(doing, &path)?;
-        let text = serde_json::to_vec(undo).expect("plain data");
+        let text = serde_json::to_vec(method).expect("plain data");
         let written = lock.file.write_all(&text).and_then(|()| lock.file.sync_all());
         if written.is_err() {
             let _ = std::fs::remove_file(&path);
         }
         written.context(doing, &path)?;
-        Ok(Dirty { path, recorded: Some(recorded), _lock: lock })
+        Ok(RestoreNote { path, recorded: Some(recorded), _lock: lock })
     }
 
     /// Removes the note, after the disk was restored.
-    pub fn clean(mut self) -> Result<(), Error> {
+    pub fn remove(mut self) -> Result<(), Error> {
         std::fs::remove_file(&self.path).context("removing", &self.path)?;
         self.recorded.take().expect("the entry is present until the note is removed").forget();
         Ok(())
     }
 }
 
-impl Drop for Dirty {
+impl Drop for RestoreNote {
     fn drop(&mut self) {
         // `cleanup` or the next benchmark restores the disk.
         if let Some(recorded) = self.recorded.take() {
@@ -77,12 +77,12 @@ impl Drop for Dirty {
 }
 
 /// Whether the disk with this note has temporary writes that are not undone.
-pub fn is_dirty(note: &Path) -> bool {
+pub fn needs_restore(note: &Path) -> bool {
     note.exists()
 }
 
 /// Restores a disk if its note exists and no living process holds it. Returns a description of the action.
-pub fn undo(note: &Path) -> Result<Option<String>, Error> {
+pub fn restore_from_note(note: &Path) -> Result<Option<String>, Error> {
     let file = match input::open(note) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.context("opening", note)?,
@@ -93,25 +93,25 @@ pub fn undo(note: &Path) -> Result<Option<String>, Error> {
     let done = match parse(&text, note)? {
         // The note is empty: the process ended before it wrote to the disk.
         None => None,
-        Some(undo) => Some(undo.carry_out()?),
+        Some(method) => Some(method.restore()?),
     };
     std::fs::remove_file(note).context("removing", note)?;
     Ok(done)
 }
 
-fn parse(text: &[u8], note: &Path) -> Result<Option<Undo>, Error> {
+fn parse(text: &[u8], note: &Path) -> Result<Option<RestoreMethod>, Error> {
     if text.is_empty() {
         return Ok(None);
     }
-    let undo = serde_json::from_slice(text);
-    undo.map(Some).map_err(|e| Error::Journal { path: note.to_owned(), why: e.to_string() })
+    let method = serde_json::from_slice(text);
+    method.map(Some).map_err(|e| Error::Journal { path: note.to_owned(), why: e.to_string() })
 }
 
-impl Undo {
+impl RestoreMethod {
     /// Restores the disk. Returns a description of the action.
-    pub fn carry_out(&self) -> Result<String, Error> {
+    pub fn restore(&self) -> Result<String, Error> {
         match self {
-            Undo::Snapshot { dir, snapshot } => {
+            RestoreMethod::Snapshot { dir, snapshot } => {
                 if list(dir)?.iter().all(|found| found.name != *snapshot) {
                     return Ok(format!("{} was not written to", dir.display()));
                 }
@@ -120,7 +120,7 @@ impl Undo {
                 store.close()?;
                 Ok(format!("rolled back {} to its state before a benchmark", dir.display()))
             }
-            Undo::Image { device, image } => {
+            RestoreMethod::Image { device, image } => {
                 if !BlockDevice::open(device)?.may_be_ours()? {
                     // Device names can change at a reboot.
                     let why = format!(
@@ -147,7 +147,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Creates a store with data and a snapshot, then overwrites part of the data.
-    fn store(dir: &Path) -> (Undo, Digest) {
+    fn store(dir: &Path) -> (RestoreMethod, Digest) {
         let store = dir.join("store");
         Store::create(&store, &DiskSettings::new(1 << 20, "ideal", Clock::Model)).unwrap();
         let mut open = Store::open(&store).unwrap();
@@ -157,7 +157,7 @@ mod tests {
         open.write(0, &[9; 300_000]).unwrap();
         assert_ne!(open.digest().unwrap(), digest);
         open.close().unwrap();
-        (Undo::Snapshot { dir: store, snapshot: "before".to_owned() }, digest)
+        (RestoreMethod::Snapshot { dir: store, snapshot: "before".to_owned() }, digest)
     }
 
     #[test]
@@ -166,13 +166,13 @@ mod tests {
         let note = dir.path().join("a.benchmark");
         let (how, digest) = store(dir.path());
         let session = Session::begin().unwrap();
-        let dirty = Dirty::note(&session, &note, &how).unwrap();
-        assert!(is_dirty(&note));
-        assert_eq!(undo(&note).unwrap(), None, "a living process has it");
-        assert!(Dirty::note(&session, &note, &how).is_err());
-        drop(dirty);
-        assert!(undo(&note).unwrap().unwrap().contains("rolled"));
-        assert_eq!((undo(&note).unwrap(), is_dirty(&note)), (None, false));
+        let held = RestoreNote::create(&session, &note, &how).unwrap();
+        assert!(needs_restore(&note));
+        assert_eq!(restore_from_note(&note).unwrap(), None, "a living process has it");
+        assert!(RestoreNote::create(&session, &note, &how).is_err());
+        drop(held);
+        assert!(restore_from_note(&note).unwrap().unwrap().contains("rolled"));
+        assert_eq!((restore_from_note(&note).unwrap(), needs_restore(&note)), (None, false));
         let store = Store::open(&dir.path().join("store")).unwrap();
         assert_eq!(store.digest().unwrap(), digest);
         assert!(list(&dir.path().join("store")).unwrap().is_empty(), "the snapshot has gone too");
@@ -185,11 +185,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let note = dir.path().join("a.benchmark");
         std::fs::write(&note, "").unwrap();
-        assert_eq!((undo(&note).unwrap(), is_dirty(&note)), (None, false));
+        assert_eq!((restore_from_note(&note).unwrap(), needs_restore(&note)), (None, false));
         let (_, _) = store(dir.path());
-        let how = Undo::Snapshot { dir: dir.path().join("store"), snapshot: "never-taken".to_owned() };
+        let how =
+            RestoreMethod::Snapshot { dir: dir.path().join("store"), snapshot: "never-taken".to_owned() };
         std::fs::write(&note, serde_json::to_vec(&how).unwrap()).unwrap();
-        assert!(undo(&note).unwrap().unwrap().contains("was not written to"));
+        assert!(restore_from_note(&note).unwrap().unwrap().contains("was not written to"));
         assert_eq!(list(&dir.path().join("store")).unwrap().len(), 1);
     }
 
