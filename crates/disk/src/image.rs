@@ -55,19 +55,19 @@ impl Image {
 
 /// How an image was copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Copied {
+pub enum CopyMethod {
     /// As a reflink: the copy shares the blocks of the image and took no time and no space.
-    ByReference,
+    Reflink,
     /// By copying its data without the holes.
-    Sparsely,
+    Sparse,
 }
 
 /// Copies an image to a new file: as a reflink if the file system supports it, otherwise by copying its data.
-pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
+pub fn copy_image(image: &Path, copy: &Path) -> Result<CopyMethod, Error> {
     let from = input::open(image).context("opening the image", image)?;
     let to = File::create_new(copy).context("creating the copy", copy)?;
     if ioctl_ficlone(&to, &from).is_ok() {
-        return Ok(Copied::ByReference);
+        return Ok(CopyMethod::Reflink);
     }
     let takes = from.metadata().context("checking", image)?.blocks() * 512;
     drop((from, to));
@@ -82,7 +82,7 @@ pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
     let output =
         run_tool(cp.args(["--reflink=never", "--sparse=always", "--"]).arg(image).arg(copy), "coreutils")?;
     if output.status.success() {
-        return Ok(Copied::Sparsely);
+        return Ok(CopyMethod::Sparse);
     }
     let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(io::Error::other(why)).context("copying the image", image)

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::manifest::{Home, Made};
 use device::Device;
 use disk::modelled::{Clock, DiskSettings, Store};
-use disk::{Copied, Digest, RestoreMethod, RestoreNote, Scratch, Session};
+use disk::{CopyMethod, Digest, RestoreMethod, RestoreNote, Scratch, Session};
 use fs::{DirTarget, Target};
 use results::Watch;
 use serde::Serialize;
@@ -133,7 +133,7 @@ enum Strategy {
     /// Roll back a modelled disk to a snapshot, which is named in a note or belongs to a temporary disk.
     Snapshot { dir: PathBuf, snapshot: String, restore_note: Option<RestoreNote>, scratch: Option<Scratch> },
     /// Remove the copy with its directory.
-    Copy { image: PathBuf, scratch: Scratch, copied: Copied },
+    Copy { image: PathBuf, scratch: Scratch, copied: CopyMethod },
     /// Restore from a saved image.
     Device(Box<Device>),
     /// The caller deletes the created files.
@@ -342,7 +342,7 @@ impl RollbackGuard {
                 store.close()?;
                 (RollbackMethod::RolledBack, restore_note, None)
             }
-            Strategy::Copy { scratch, copied: Copied::ByReference, .. } => {
+            Strategy::Copy { scratch, copied: CopyMethod::Reflink, .. } => {
                 drop(scratch);
                 (RollbackMethod::Reflinked, None, None)
             }
