@@ -87,7 +87,7 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
         }
     };
     let ended = serve_until_end(fs, pruner, unmount, &events, &image);
-    recorded.forget();
+    recorded.remove();
     ended
 }
 

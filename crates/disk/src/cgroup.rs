@@ -4,7 +4,7 @@
 mod parent;
 
 use crate::error::{Error, IoContext};
-use crate::registry::{Entry, Recorded, Session};
+use crate::registry::{Entry, EntryGuard, Session};
 use parent::{GroupParent, find_parent};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::fs::File;
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct MemoryLimit {
     dir: PathBuf,
     limit_bytes: u64,
-    recorded: Option<Recorded>,
+    recorded: Option<EntryGuard>,
 }
 
 impl MemoryLimit {
@@ -92,7 +92,7 @@ impl Drop for MemoryLimit {
 }
 
 /// Creates a group with an unused name.
-fn make(session: &Arc<Session>, parent: &Path) -> Result<(PathBuf, Recorded), Error> {
+fn make(session: &Arc<Session>, parent: &Path) -> Result<(PathBuf, EntryGuard), Error> {
     let mut number = 1;
     loop {
         let dir = parent.join(format!("senesce-{}-{number}", std::process::id()));

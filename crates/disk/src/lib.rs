@@ -53,7 +53,7 @@ pub use model::{Model, ModelClock};
 pub use mount::Mount;
 pub use mount_table::{MountPoint, mount_holding, mount_points};
 pub use read_ahead::ReadAhead;
-pub use registry::{CleanupReport, Entry, Recorded, Session, cleanup, cleanup_in, run_dir};
+pub use registry::{CleanupReport, Entry, EntryGuard, Session, cleanup, cleanup_in, run_dir};
 pub use request::{Request, RequestKind, SECTOR_BYTES};
 pub use restore::{restore_all, restore_ranges, save_image, written_ranges};
 pub use restore_note::{RestoreMethod, RestoreNote, needs_restore, restore_from_note};

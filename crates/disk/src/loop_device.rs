@@ -3,7 +3,7 @@
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
 use crate::read_ahead::ReadAhead;
-use crate::registry::{Entry, Recorded, Session};
+use crate::registry::{Entry, EntryGuard, Session};
 use rustix::fs::{fstat, major, minor};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
@@ -41,7 +41,7 @@ pub struct LoopDevice {
     handle: Option<File>,
     /// Keeps other runs from using the image.
     _lock: FileLock,
-    recorded: Option<Recorded>,
+    recorded: Option<EntryGuard>,
 }
 
 /// The largest request of a loop device in KiB: 128 pages, the maximum number of segments here. Larger requests occur only if pages happen

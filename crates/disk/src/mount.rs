@@ -3,7 +3,7 @@
 //! Uses the newer mount API of the kernel, because it reports invalid options in plain text.
 
 use crate::error::{Error, IoContext};
-use crate::registry::{Entry, Recorded, Session};
+use crate::registry::{Entry, EntryGuard, Session};
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use rustix::mount::{
@@ -25,7 +25,7 @@ pub struct Mount {
     options: Vec<String>,
     dir: PathBuf,
     mounted: bool,
-    recorded: Option<Recorded>,
+    recorded: Option<EntryGuard>,
 }
 
 impl Mount {
@@ -121,7 +121,7 @@ impl Drop for Mount {
 }
 
 /// Creates a mount point in the run directory.
-fn fresh_dir(session: &Arc<Session>) -> Result<(PathBuf, Recorded), Error> {
+fn fresh_dir(session: &Arc<Session>) -> Result<(PathBuf, EntryGuard), Error> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -81,7 +81,7 @@ pub fn run_dir() -> PathBuf {
     std::fs::canonicalize(&dir).unwrap_or(dir)
 }
 
-/// A run, as seen by the registry. It ends when the session and all its [`Recorded`] are dropped.
+/// A run, as seen by the registry. It ends when the session and all its [`EntryGuard`]s are dropped.
 #[derive(Debug)]
 pub struct Session {
     dir: PathBuf,
@@ -122,7 +122,7 @@ impl Session {
     }
 
     /// Adds `entry` to the journal. Call it before the resource is created.
-    pub fn record(self: &Arc<Self>, entry: Entry) -> Result<Recorded, Error> {
+    pub fn record(self: &Arc<Self>, entry: Entry) -> Result<EntryGuard, Error> {
         if entry.path().to_str().is_none() || !entry.path().is_absolute() {
             let path = entry.path().to_owned();
             let why = "recorded paths must be absolute and UTF-8; use another path".into();
@@ -136,7 +136,7 @@ impl Session {
             state.entries.remove(&id);
             return Err(e);
         }
-        Ok(Recorded { session: self.clone(), id, gone: true })
+        Ok(EntryGuard { session: self.clone(), id, gone: true })
     }
 
     fn state(&self) -> MutexGuard<'_, SessionState> {
@@ -164,15 +164,15 @@ impl Drop for Session {
 
 /// A journal entry. Dropping it removes the entry, so it must be dropped after the resource: in a struct, declare it last.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct EntryGuard {
     session: Arc<Session>,
     id: u64,
     gone: bool,
 }
 
-impl Recorded {
+impl EntryGuard {
     /// Removes the entry from the journal: the resource is removed, or is to stay permanently.
-    pub fn forget(self) {}
+    pub fn remove(self) {}
 
     /// Leaves the entry in the journal for [`cleanup`], because the resource could not be removed.
     pub fn keep(mut self) {
@@ -180,7 +180,7 @@ impl Recorded {
     }
 }
 
-impl Drop for Recorded {
+impl Drop for EntryGuard {
     fn drop(&mut self) {
         if self.gone {
             let mut state = self.session.state();

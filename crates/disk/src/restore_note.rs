@@ -5,7 +5,7 @@ use crate::block_device::BlockDevice;
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
 use crate::modelled::{Store, list};
-use crate::registry::{Entry, Recorded, Session};
+use crate::registry::{Entry, EntryGuard, Session};
 use crate::restore::restore_all;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -37,7 +37,7 @@ pub enum RestoreMethod {
 #[derive(Debug)]
 pub struct RestoreNote {
     path: PathBuf,
-    recorded: Option<Recorded>,
+    recorded: Option<EntryGuard>,
     _lock: FileLock,
 }
 
@@ -62,7 +62,7 @@ impl RestoreNote {
     /// Removes the note, after the disk was restored.
     pub fn remove(mut self) -> Result<(), Error> {
         std::fs::remove_file(&self.path).context("removing", &self.path)?;
-        self.recorded.take().expect("the entry is present until the note is removed").forget();
+        self.recorded.take().expect("the entry is present until the note is removed").remove();
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Temporary directories.
 
 use crate::error::{Error, IoContext};
-use crate::{Entry, MARKER, Recorded, Session};
+use crate::{Entry, EntryGuard, MARKER, Session};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A temporary directory for the duration of a run. Removed on drop or, after `kill -9`, by `cleanup`.
 pub struct Scratch {
     path: PathBuf,
-    recorded: Option<Recorded>,
+    recorded: Option<EntryGuard>,
 }
 
 impl Scratch {
