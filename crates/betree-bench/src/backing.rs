@@ -151,7 +151,7 @@ fn output(command: &mut Command) -> Result<String> {
     let mut phase = command.stdout(Stdio::piped()).spawn().context("starting a phase")?;
     loop {
         // The phase prints a single line at its end, which fits into the pipe buffer.
-        if let Some(status) = disk::ended_within(&mut phase, Duration::from_millis(100))? {
+        if let Some(status) = disk::wait_timeout(&mut phase, Duration::from_millis(100))? {
             ensure!(!disk::interrupted(), "interrupted");
             ensure!(status.success(), "a phase failed: {status}");
             return Ok(std::io::read_to_string(phase.stdout.take().context("it is a pipe")?)?);

@@ -38,7 +38,7 @@ pub use block_device::{BCACHEFS_MAGIC, BETREE_MAGIC, BlockDevice};
 pub use cache::{CacheResidency, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};
 pub use cgroup::MemoryLimit;
 pub use checksum::checksum;
-pub use child::ended_within;
+pub use child::wait_timeout;
 pub use counters::DeviceCounters;
 pub use digest::Digest;
 pub use dirty_limit::DirtyLimit;

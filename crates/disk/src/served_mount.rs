@@ -4,7 +4,7 @@
 //! its namespace disappears with its mounts, and the server notices that and exits. If the server is killed, the kernel answers every
 //! request with an error.
 
-use crate::child::ended_within;
+use crate::child::wait_timeout;
 use crate::error::{Error, IoContext};
 use crate::isolate;
 use crate::mount::Mount;
@@ -141,7 +141,7 @@ impl ServedMount {
     fn wait_for_end(&mut self) -> Result<(), Error> {
         let Some((child, output)) = &mut self.server else { return Ok(()) };
         let ended =
-            ended_within(child, END_TIMEOUT).context("waiting for the server of", &self.spec.source)?;
+            wait_timeout(child, END_TIMEOUT).context("waiting for the server of", &self.spec.source)?;
         let why = match ended {
             None => {
                 let id = child.id();

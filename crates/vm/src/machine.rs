@@ -203,7 +203,7 @@ impl Process {
     /// Waits a while if the process is about to exit on its own, then kills it.
     fn end(&mut self, by_itself: bool) {
         if by_itself {
-            let _ = disk::ended_within(&mut self.child, POWER_OFF);
+            let _ = disk::wait_timeout(&mut self.child, POWER_OFF);
         }
         let _ = self.child.kill();
         let _ = self.child.wait();

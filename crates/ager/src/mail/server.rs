@@ -213,7 +213,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let group = Pid::from_child(&self.child);
         let _ = kill_process_group(group, Signal::TERM);
-        let _ = disk::ended_within(&mut self.child, PATIENCE);
+        let _ = disk::wait_timeout(&mut self.child, PATIENCE);
         // The master waits for its children, so this signal only reaches stuck processes.
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();

@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use senesce_disk::modelled::{Clock, DiskSettings, Hardening, Status};
-use senesce_disk::{LoopDevice, ended_within};
+use senesce_disk::{LoopDevice, wait_timeout};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn writes_in_a_small_memory_group() {
             .arg(format!("of={}", target.display()))
             .spawn()
             .unwrap();
-        let status = ended_within(&mut dd, Duration::from_secs(120)).unwrap().unwrap_or_else(|| {
+        let status = wait_timeout(&mut dd, Duration::from_secs(120)).unwrap().unwrap_or_else(|| {
             dd.kill().unwrap();
             panic!("{}: writing hangs", kind.0)
         });
