@@ -58,7 +58,7 @@ pub use request::{Request, RequestKind, SECTOR_BYTES};
 pub use restore::{restore_all, restore_ranges, save_image, written_ranges};
 pub use restore_note::{RestoreMethod, RestoreNote, needs_restore, restore_from_note};
 pub use scratch::Scratch;
-pub use served_mount::{FuseServerSpec, ServedMount, say, say_ready};
+pub use served_mount::{FuseServerSpec, ServedMount, report_error, report_ready};
 pub use tool::{command, require_tool, run_tool};
 pub use uuid::{is_our_uuid, new_uuid};
 

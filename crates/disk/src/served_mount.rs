@@ -39,7 +39,7 @@ pub struct FuseServerSpec {
     pub kind: &'static str,
     /// Mount options in addition to those of every FUSE mount.
     pub options: Vec<String>,
-    /// Arguments of the server. Its standard input is the FUSE device. It prints a line when it is ready ([`say_ready`]), or a line with an
+    /// Arguments of the server. Its standard input is the FUSE device. It prints a line when it is ready ([`report_ready`]), or a line with an
     /// error, and exits when the file system is unmounted.
     pub args: Vec<OsString>,
 }
@@ -172,11 +172,11 @@ impl Drop for ServedMount {
 }
 
 /// Reports that the server is ready. Write errors are ignored: without a reader the file system is unmounted as well.
-pub fn say_ready() {
-    say(READY);
+pub fn report_ready() {
+    let _ = writeln!(std::io::stdout(), "{READY}");
 }
 
 /// Prints an error message of one line.
-pub fn say(line: &str) {
+pub fn report_error(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -22,8 +22,8 @@ pub fn run(action: &BetreefsAction) -> Result<()> {
         BetreefsAction::Serve { image, options } => {
             let device = std::io::stdin().as_fd().try_clone_to_owned()?;
             let served = parsed(options)
-                .and_then(|options| Ok(betreefs::serve(image, device, &options, ::disk::say_ready)?));
-            served.inspect_err(|error| ::disk::say(&error.to_string()))
+                .and_then(|options| Ok(betreefs::serve(image, device, &options, ::disk::report_ready)?));
+            served.inspect_err(|error| ::disk::report_error(&error.to_string()))
         }
     }
 }

@@ -7,7 +7,7 @@ use super::server::DiskFs;
 use super::settings::Clock;
 use super::store::Store;
 use crate::error::{Error, IoContext};
-use crate::served_mount::{say, say_ready};
+use crate::served_mount::{report_error, report_ready};
 use fuser::{Config, Session, SessionACL};
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
@@ -25,7 +25,7 @@ const IDLE_PAUSE: Duration = Duration::from_millis(200);
 /// already mounted; standard output gets a line when the server is ready, or a line with the error.
 pub fn serve(dir: &Path, clock: Option<Clock>) -> Result<(), Error> {
     let served = start(dir, clock, harden()).and_then(|(disk, session)| {
-        say_ready();
+        report_ready();
         let ended = match session.run() {
             // The file system was unmounted while a request was being read.
             Err(e) if e.kind() == ErrorKind::ConnectionAborted => Ok(()),
@@ -36,7 +36,7 @@ pub fn serve(dir: &Path, clock: Option<Clock>) -> Result<(), Error> {
         ended.context("serving", dir)
     });
     if let Err(e) = &served {
-        say(&e.to_string());
+        report_error(&e.to_string());
     }
     served
 }

@@ -13,7 +13,7 @@ pub fn run(mount: &BetreefsMount) -> Result<()> {
         return Ok(betreefs::mount(&mount.image, &mount.dir, &options, || ())?);
     }
     if mount.foreground {
-        return betreefs::mount(&mount.image, &mount.dir, &options, disk::say_ready)
+        return betreefs::mount(&mount.image, &mount.dir, &options, disk::report_ready)
             .with_context(|| format!("mounting {}", mount.image.display()));
     }
     // Starts the same command with --foreground in the background. It prints `ready` on standard output, or an error on standard error.
