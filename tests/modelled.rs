@@ -267,7 +267,7 @@ fn target_on_a_modelled_disk_rolls_back() {
 #[test]
 #[ignore = "run by the test above, with its own run directory"]
 fn target_that_rolls_back() {
-    ModelledDisk::served_by(std::path::Path::new(env!("CARGO_BIN_EXE_senesce")));
+    ModelledDisk::set_server_program(std::path::Path::new(env!("CARGO_BIN_EXE_senesce")));
     let session = disk::Session::begin().unwrap();
     let dir = std::env::current_dir().unwrap().join("x.disk");
     let spec = fs::Spec {

@@ -68,7 +68,7 @@ fn main() {
     // cleanup`.
     isolate().expect("root may leave the mount namespace");
     catch_interrupts();
-    ModelledDisk::served_by(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
+    ModelledDisk::set_server_program(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
     let session = Session::begin().expect("a session");
     let dir = Scratch::make(&session, Path::new("/dev/shm"), "senesce-bench").expect("a directory in memory");
     let store = dir.path().join("store");

@@ -62,7 +62,7 @@ impl ServedMount {
     }
 
     /// Sets another program as the server. For tests and benchmarks.
-    pub fn served_by(program: &Path) {
+    pub fn set_server_program(program: &Path) {
         let _ = SERVER.set(program.to_owned());
     }
 

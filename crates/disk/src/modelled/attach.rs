@@ -29,8 +29,8 @@ impl ModelledDisk {
     }
 
     /// Sets another program as the server, so that this one needs no `disk serve`. For tests and benchmarks.
-    pub fn served_by(program: &Path) {
-        ServedMount::served_by(program);
+    pub fn set_server_program(program: &Path) {
+        ServedMount::set_server_program(program);
     }
 
     /// Attaches the disk in `dir`. The server is this program, called with `disk serve`.

@@ -60,7 +60,7 @@ impl OwnSession {
 
 /// Begins a session with a private run directory.
 pub fn begin() -> OwnSession {
-    ModelledDisk::served_by(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
+    ModelledDisk::set_server_program(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
     let own = std::env::var_os(RUN_DIR).is_none().then(|| tempfile::tempdir().unwrap());
     let dir = own.as_ref().map_or_else(run_dir, |own| own.path().join("run"));
     OwnSession { session: Session::begin_in(&dir).unwrap(), dir, _own: own }
