@@ -72,7 +72,7 @@ impl Disk {
 
     /// Attaches the modelled disk in `dir` with this clock.
     pub fn modelled(session: &Arc<Session>, dir: &Path, clock: Clock, spec: &Spec) -> Result<Disk, Error> {
-        let disk = ModelledDisk::attach_by(session, dir, clock)?;
+        let disk = ModelledDisk::attach_with_clock(session, dir, clock)?;
         let device = LoopDevice::attach(session, disk.file(), spec.read_ahead_kb)?;
         Ok(Disk::Modelled { device, disk: disk.into() })
     }

@@ -36,11 +36,15 @@ impl ModelledDisk {
     /// Attaches the disk in `dir`. The server is this program, called with `disk serve`.
     pub fn attach(session: &Arc<Session>, dir: &Path) -> Result<ModelledDisk, Error> {
         let clock = DiskSettings::read(dir)?.clock;
-        ModelledDisk::attach_by(session, dir, clock)
+        ModelledDisk::attach_with_clock(session, dir, clock)
     }
 
     /// Attaches the disk with this clock instead of that of the store.
-    pub fn attach_by(session: &Arc<Session>, dir: &Path, clock: Clock) -> Result<ModelledDisk, Error> {
+    pub fn attach_with_clock(
+        session: &Arc<Session>,
+        dir: &Path,
+        clock: Clock,
+    ) -> Result<ModelledDisk, Error> {
         let dir = std::fs::canonicalize(dir).context("opening the store", dir)?;
         let mut settings = DiskSettings::read(&dir)?;
         settings.clock = clock;
