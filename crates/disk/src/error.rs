@@ -55,7 +55,7 @@ pub enum Error {
     },
     /// The complete error message of a server process.
     #[error("{0}")]
-    Said(String),
+    ServerMessage(String),
     /// The kernel did not mount a file system.
     #[error("mounting {} as {kind}: {why}", device.display())]
     Mount {

@@ -134,7 +134,7 @@ impl ServedMount {
         match line.trim_end() {
             READY => Ok(()),
             "" => Err(self.wrong("its server ended before it was ready".to_owned())),
-            said => Err(Error::Said(said.to_owned())),
+            said => Err(Error::ServerMessage(said.to_owned())),
         }
     }
 
