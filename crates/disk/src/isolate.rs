@@ -79,7 +79,7 @@ pub(crate) fn leave() -> io::Result<()> {
 ///
 /// # Errors
 /// If the kernel does not report it.
-pub fn program() -> io::Result<PathBuf> {
+pub fn current_exe() -> io::Result<PathBuf> {
     ORIGINAL.get().map_or_else(std::env::current_exe, |original| Ok(original.program.clone()))
 }
 

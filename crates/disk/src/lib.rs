@@ -46,7 +46,7 @@ pub use error::{Error, IoContext};
 pub use extent::Extent;
 pub use image::{CopyMethod, Image, copy_image, free_bytes, in_memory};
 pub use interrupt::{catch_interrupts, interrupted};
-pub use isolate::{isolate, program};
+pub use isolate::{current_exe, isolate};
 pub use lock::WorkLock;
 pub use loop_device::LoopDevice;
 pub use model::{Model, ModelClock};

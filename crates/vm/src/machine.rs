@@ -81,7 +81,7 @@ impl Machine<'_> {
         let job = Job {
             modules: self.modules.iter().map(|(name, _)| name.clone()).collect(),
             writable: tagged.collect(),
-            program: disk::program().map_err(starting())?,
+            program: disk::current_exe().map_err(starting())?,
             args: self.task.args.to_vec(),
             env: std::env::vars_os().collect(),
             dir: std::env::current_dir().map_err(starting())?,
