@@ -116,7 +116,7 @@ impl RestoreMethod {
                     return Ok(format!("{} was not written to", dir.display()));
                 }
                 let mut store = Store::open_at(dir, snapshot)?;
-                store.forget(snapshot)?;
+                store.delete_snapshot(snapshot)?;
                 store.close()?;
                 Ok(format!("rolled back {} to its state before a benchmark", dir.display()))
             }

@@ -338,7 +338,7 @@ impl RollbackGuard {
             Strategy::Snapshot { dir, snapshot, restore_note, .. } => {
                 let mut store = Store::open(&dir)?;
                 store.rollback(&snapshot)?;
-                store.forget(&snapshot)?;
+                store.delete_snapshot(&snapshot)?;
                 store.close()?;
                 (RollbackMethod::RolledBack, restore_note, None)
             }

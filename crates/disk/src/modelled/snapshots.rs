@@ -37,7 +37,7 @@ impl Store {
     }
 
     /// Deletes a snapshot. Chunks that only it used are free.
-    pub fn forget(&mut self, name: &str) -> Result<(), Error> {
+    pub fn delete_snapshot(&mut self, name: &str) -> Result<(), Error> {
         let entries = read(&self.dir, name, parts(&self.settings))?;
         let path = path_of(&self.dir, name)?;
         std::fs::remove_file(&path).context("removing", &path)?;
