@@ -24,6 +24,6 @@ pub use control::{ControlRequest, Fault, Status, call, take_log};
 pub use harden::Hardening;
 pub use serve::serve;
 pub use settings::{Clock, DiskSettings, is_store};
-pub use snapshots::{Snapshot, list};
+pub use snapshots::{Snapshot, list_snapshots};
 pub use store::{CHUNK_BYTES, Store, model_of};
 pub use write_cache::LostWrites;

@@ -4,7 +4,7 @@
 use crate::block_device::BlockDevice;
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
-use crate::modelled::{Store, list};
+use crate::modelled::{Store, list_snapshots};
 use crate::registry::{Entry, EntryGuard, Session};
 use crate::restore::restore_all;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ impl RestoreMethod {
     pub fn restore(&self) -> Result<String, Error> {
         match self {
             RestoreMethod::Snapshot { dir, snapshot } => {
-                if list(dir)?.iter().all(|found| found.name != *snapshot) {
+                if list_snapshots(dir)?.iter().all(|found| found.name != *snapshot) {
                     return Ok(format!("{} was not written to", dir.display()));
                 }
                 let mut store = Store::open_at(dir, snapshot)?;
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!((restore_from_note(&note).unwrap(), needs_restore(&note)), (None, false));
         let store = Store::open(&dir.path().join("store")).unwrap();
         assert_eq!(store.digest().unwrap(), digest);
-        assert!(list(&dir.path().join("store")).unwrap().is_empty(), "the snapshot has gone too");
+        assert!(list_snapshots(&dir.path().join("store")).unwrap().is_empty(), "the snapshot has gone too");
         drop(session);
         drop(cleanup());
     }
@@ -191,7 +191,7 @@ mod tests {
             RestoreMethod::Snapshot { dir: dir.path().join("store"), snapshot: "never-taken".to_owned() };
         std::fs::write(&note, serde_json::to_vec(&how).unwrap()).unwrap();
         assert!(restore_from_note(&note).unwrap().unwrap().contains("was not written to"));
-        assert_eq!(list(&dir.path().join("store")).unwrap().len(), 1);
+        assert_eq!(list_snapshots(&dir.path().join("store")).unwrap().len(), 1);
     }
 
     proptest! {

@@ -423,7 +423,7 @@ fn canonical(image: &Path) -> Result<PathBuf, Error> {
 
 /// A snapshot name that is unused on the modelled disk.
 fn new_name(dir: &Path) -> Result<String, Error> {
-    let taken = disk::modelled::list(dir)?;
+    let taken = disk::modelled::list_snapshots(dir)?;
     let mut names = (1..).map(|number| format!("before-benchmark-{number}"));
     let free = |name: &String| taken.iter().all(|snapshot| snapshot.name != *name);
     Ok(names.find(free).expect("numbers are unlimited"))

@@ -93,7 +93,7 @@ impl ModelledDisk {
 
     /// The snapshots of the disk.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>, Error> {
-        snapshots::list(&self.dir)
+        snapshots::list_snapshots(&self.dir)
     }
 
     /// The status of the disk.

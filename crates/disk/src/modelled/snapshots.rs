@@ -61,7 +61,7 @@ impl Store {
 pub(super) fn read(dir: &Path, name: &str, parts: usize) -> Result<Vec<u32>, Error> {
     let path = path_of(dir, name)?;
     if !path.exists() {
-        let names: Vec<_> = list(dir)?.into_iter().map(|snapshot| snapshot.name).collect();
+        let names: Vec<_> = list_snapshots(dir)?.into_iter().map(|snapshot| snapshot.name).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let why = format!("it has no snapshot {name}; existing snapshots: {names}");
         return Err(Error::Store { dir: dir.to_owned(), why });
@@ -70,7 +70,7 @@ pub(super) fn read(dir: &Path, name: &str, parts: usize) -> Result<Vec<u32>, Err
 }
 
 /// The snapshots of the store in `dir`, sorted by name.
-pub fn list(dir: &Path) -> Result<Vec<Snapshot>, Error> {
+pub fn list_snapshots(dir: &Path) -> Result<Vec<Snapshot>, Error> {
     let parts = parts(&super::DiskSettings::read(dir)?);
     let mut snapshots = Vec::new();
     for path in paths(dir)? {

@@ -82,7 +82,7 @@ fn change(
 
 fn list(dir: &Path, json: bool) -> Result<()> {
     let settings = DiskSettings::read(dir)?;
-    let snapshots = modelled::list(dir)?;
+    let snapshots = modelled::list_snapshots(dir)?;
     let status = modelled::call(dir, &ControlRequest::Status)?;
     if json {
         return output::json(&json!({"disk": settings, "snapshots": snapshots, "status": status}));
