@@ -205,7 +205,7 @@ impl RollbackGuard {
         let dir = scratch.path().join("copy.disk");
         Store::create(&dir, &DiskSettings::new(made.size_bytes, model, Clock::Real))?;
         let mut store = Store::open(&dir)?;
-        store.fill(&image)?;
+        store.import_image(&image)?;
         let snapshot = "filled".to_owned();
         store.snapshot(&snapshot)?;
         store.close()?;

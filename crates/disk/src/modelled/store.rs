@@ -185,7 +185,7 @@ impl Store {
     }
 
     /// Copies an image of the same size to a new disk.
-    pub fn fill(&mut self, image: &Path) -> Result<(), Error> {
+    pub fn import_image(&mut self, image: &Path) -> Result<(), Error> {
         let from = input::open_disk(image).context("opening the image", image)?;
         let size = self.settings.size_bytes;
         let found = from.metadata().context("checking", image)?.len();
