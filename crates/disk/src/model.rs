@@ -124,7 +124,7 @@ impl Model {
     }
 
     /// Nanoseconds of a rotation; 0 without rotating media.
-    pub fn turn_ns(&self) -> u64 {
+    pub fn rotation_ns(&self) -> u64 {
         self.parameters.hdd.as_ref().map_or(0, |hdd| (60e9 / hdd.rpm) as u64)
     }
 

@@ -1,6 +1,6 @@
 //! The positions of bytes on the platters of a drive, and the time that the heads need to reach them (Ruemmler and Wilkes 1994).
 //!
-//! All rotation follows from one function, [`Geometry::turns`]: the number of rotations until the drive reaches a byte when it reads
+//! All rotation follows from one function, [`Geometry::rotations`]: the number of rotations until the drive reaches a byte when it reads
 //! everything from the first byte on. The fraction is the angle of the byte; differences are read times, including track switches.
 
 use super::parameters::HddParameters;
@@ -9,9 +9,9 @@ use super::parameters::HddParameters;
 pub(super) struct Geometry {
     zones: Vec<Zone>,
     /// Time of a rotation in nanoseconds.
-    pub turn_ns: f64,
+    pub rotation_ns: f64,
     /// Rotations from the start of one track to the start of the next.
-    track_turns: f64,
+    track_rotations: f64,
     heads: f64,
     cylinders: f64,
     seek: Seek,
@@ -38,7 +38,7 @@ const NS_PER_MS: f64 = 1e6;
 impl Geometry {
     /// Lays out a drive of `drive_bytes` in zones of equal size, from the outer edge inwards.
     pub fn new(hdd: &HddParameters, drive_bytes: u64) -> Geometry {
-        let turn_ns = 60e9 / hdd.rpm;
+        let rotation_ns = 60e9 / hdd.rpm;
         let switch_ns = hdd.track_switch_ms * NS_PER_MS;
         let zone_bytes = drive_bytes.div_ceil(hdd.zones.into());
         let mut zones = Vec::new();
@@ -47,15 +47,15 @@ impl Geometry {
             let inwards = zone as f64 / f64::from(hdd.zones.max(2) - 1);
             let mb_per_s = hdd.outer_mb_per_s + (hdd.inner_mb_per_s - hdd.outer_mb_per_s) * inwards;
             // Bytes read per rotation; chosen so that the rate, with a track switch after every rotation, is `mb_per_s`.
-            let track_bytes = ((mb_per_s * (turn_ns + switch_ns) / 1e3) as u64).max(512);
+            let track_bytes = ((mb_per_s * (rotation_ns + switch_ns) / 1e3) as u64).max(512);
             zones.push(Zone { start_bytes: zone * zone_bytes, first_track: track, track_bytes });
             track += zone_bytes.div_ceil(track_bytes);
         }
         let ns = |ms: f64| ms * NS_PER_MS;
         Geometry {
             zones,
-            turn_ns,
-            track_turns: 1.0 + switch_ns / turn_ns,
+            rotation_ns,
+            track_rotations: 1.0 + switch_ns / rotation_ns,
             heads: hdd.heads.into(),
             cylinders: track as f64 / f64::from(hdd.heads),
             seek: Seek {
@@ -69,32 +69,33 @@ impl Geometry {
     }
 
     /// Rotations from the first byte of the drive to this byte when everything between is read.
-    pub fn turns(&self, byte: u64) -> f64 {
+    pub fn rotations(&self, byte: u64) -> f64 {
         let (zone, track) = self.track(byte);
         let in_track = (byte - zone.start_bytes) % zone.track_bytes;
-        track as f64 * self.track_turns + in_track as f64 / zone.track_bytes as f64
+        track as f64 * self.track_rotations + in_track as f64 / zone.track_bytes as f64
     }
 
     /// The same up to the end of the byte before `end`, without the switch to the next track.
-    pub fn turns_behind(&self, end: u64) -> f64 {
+    pub fn rotations_behind(&self, end: u64) -> f64 {
         let last = end.saturating_sub(1);
-        self.turns(last) + 1.0 / self.track(last).0.track_bytes as f64
+        self.rotations(last) + 1.0 / self.track(last).0.track_bytes as f64
     }
 
     /// The byte under the head after this many rotations of reading everything.
-    pub fn byte_at(&self, turns: f64) -> u64 {
-        let track = (turns / self.track_turns).max(0.0) as u64;
+    pub fn byte_at(&self, rotations: f64) -> u64 {
+        let track = (rotations / self.track_rotations).max(0.0) as u64;
         let zone = &self.zones[self.zones.partition_point(|z| z.first_track <= track) - 1];
-        let in_track = (turns - track as f64 * self.track_turns).clamp(0.0, 1.0) * zone.track_bytes as f64;
+        let in_track =
+            (rotations - track as f64 * self.track_rotations).clamp(0.0, 1.0) * zone.track_bytes as f64;
         zone.start_bytes + (track - zone.first_track) * zone.track_bytes + in_track as u64
     }
 
     /// The time at which a head at the cylinder of `from` at `now_ns` first reaches the byte `to`.
     pub fn reach_ns(&self, now_ns: f64, from: u64, to: u64) -> f64 {
         let arrived_ns = now_ns + self.seek_ns(from, to);
-        let wait_turns = (self.turns(to) - arrived_ns / self.turn_ns).rem_euclid(1.0);
+        let wait_rotations = (self.rotations(to) - arrived_ns / self.rotation_ns).rem_euclid(1.0);
         // A rounding error must not cost a full rotation.
-        arrived_ns + if wait_turns > 1.0 - 1e-6 { 0.0 } else { wait_turns * self.turn_ns }
+        arrived_ns + if wait_rotations > 1.0 - 1e-6 { 0.0 } else { wait_rotations * self.rotation_ns }
     }
 
     /// The seek time between the cylinders of two bytes; 0 within a cylinder.

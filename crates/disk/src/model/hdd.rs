@@ -154,8 +154,9 @@ impl Drive {
         let sought_ns = self.transfer_ns(head, start, end, now_ns);
         // A head that has reached the read-ahead limit has stopped and lost its position.
         if stream.0 <= start && head < self.stream.limit {
-            let turns = self.geometry.turns_behind(end) - self.geometry.turns_behind(self.stream.anchor);
-            let streamed_ns = self.stream.anchor_ns + turns * self.geometry.turn_ns;
+            let rotations =
+                self.geometry.rotations_behind(end) - self.geometry.rotations_behind(self.stream.anchor);
+            let streamed_ns = self.stream.anchor_ns + rotations * self.geometry.rotation_ns;
             if streamed_ns <= sought_ns {
                 return Strategy::Streamed(streamed_ns);
             }
@@ -165,8 +166,8 @@ impl Drive {
 
     /// The time at which a head at `head` has moved to `start` and passed over everything up to `end`.
     fn transfer_ns(&self, head: u64, start: u64, end: u64, now_ns: f64) -> f64 {
-        let turns = self.geometry.turns_behind(end) - self.geometry.turns(start);
-        self.geometry.reach_ns(now_ns, head, start) + turns.max(0.0) * self.geometry.turn_ns
+        let rotations = self.geometry.rotations_behind(end) - self.geometry.rotations(start);
+        self.geometry.reach_ns(now_ns, head, start) + rotations.max(0.0) * self.geometry.rotation_ns
     }
 
     /// The settle time before a write at `start`; 0 if the write continues the previous one.
@@ -180,8 +181,8 @@ impl Drive {
         if now_ns <= stream.anchor_ns || stream.anchor >= stream.limit {
             return stream.anchor;
         }
-        let turns = (now_ns - stream.anchor_ns) / self.geometry.turn_ns;
-        self.geometry.byte_at(self.geometry.turns_behind(stream.anchor) + turns).min(stream.limit)
+        let rotations = (now_ns - stream.anchor_ns) / self.geometry.rotation_ns;
+        self.geometry.byte_at(self.geometry.rotations_behind(stream.anchor) + rotations).min(stream.limit)
     }
 
     /// The part of the stream that its buffer segment holds at `now_ns`: the most recently read bytes.

@@ -56,9 +56,9 @@ pub struct Pricing {
 impl Pricing {
     /// Starts on a fresh device with a disk of `size_bytes`.
     pub fn new(model: &Model, size_bytes: u64) -> Pricing {
-        let turn_ns = model.turn_ns();
-        let angles = if turn_ns > 0 { ANGLES } else { 1 };
-        let starts = (0..angles).map(|angle| angle * turn_ns / ANGLES);
+        let rotation_ns = model.rotation_ns();
+        let angles = if rotation_ns > 0 { ANGLES } else { 1 };
+        let starts = (0..angles).map(|angle| angle * rotation_ns / ANGLES);
         Pricing::from(model, size_bytes, starts)
     }
 
