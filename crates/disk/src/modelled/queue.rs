@@ -59,7 +59,7 @@ thread_local! {
 }
 
 /// The right to execute a request now.
-pub struct Turn<'a> {
+pub struct TurnGuard<'a> {
     queue: &'a Queue,
     /// Whether other requests wait until this turn ends.
     alone: bool,
@@ -90,7 +90,7 @@ impl Queue {
     }
 
     /// Waits for the turn of a request, and then for its service time.
-    pub fn enter(&self, kind: RequestKind, at_bytes: u64, len_bytes: u64) -> Turn<'_> {
+    pub fn enter(&self, kind: RequestKind, at_bytes: u64, len_bytes: u64) -> TurnGuard<'_> {
         let request = Request {
             time_ns: 0,
             kind,
@@ -122,7 +122,7 @@ impl Queue {
         if let Some(end) = end {
             sleep_until(end.at);
         }
-        Turn { queue: self, alone }
+        TurnGuard { queue: self, alone }
     }
 
     /// The busy time of the disk.
@@ -200,7 +200,7 @@ impl QueueState {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.state();
         match &mut state.timing {
