@@ -10,7 +10,7 @@ mod follow;
 
 use crate::error::{Error, IoContext};
 use crate::mount_table::{MountPoint, mount_points};
-use follow::Inherited;
+use follow::InheritedMounts;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{chroot, fchdir};
@@ -55,7 +55,7 @@ pub fn isolate() -> Result<(), Error> {
         return Ok(());
     }
     let original = Original::now()?;
-    let outer = follow::Outer::open()?;
+    let original_table = follow::OriginalMountTable::open()?;
     // SAFETY: unsharing the mount namespace affects neither memory nor file descriptors.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }
         .context("leaving the mount namespace of", Path::new("/"))?;
@@ -63,7 +63,7 @@ pub fn isolate() -> Result<(), Error> {
         .context("keeping our mounts from spreading below", Path::new("/"))?;
     // If called several times, the first call left the original namespace.
     let _ = ORIGINAL.set(original);
-    Inherited::new(outer)?.follow()
+    InheritedMounts::new(original_table)?.follow()
 }
 
 /// Moves a newly forked child back to the original namespace, so that it does not keep the private one alive. Its working directory becomes
@@ -85,7 +85,7 @@ pub fn current_exe() -> io::Result<PathBuf> {
 
 /// The mounts of the system (which differ from ours after [`isolate`]) and the mounts of this process.
 pub(crate) fn all_mount_points() -> Result<Vec<MountPoint>, Error> {
-    let mut mounts = follow::outer_mount_points()?;
+    let mut mounts = follow::original_mount_points()?;
     for pid in ["1", "self"] {
         mounts.extend(mount_points(pid)?);
     }

@@ -16,7 +16,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 /// The mount table of the original namespace.
-static OUTER: OnceLock<File> = OnceLock::new();
+static ORIGINAL_TABLE: OnceLock<File> = OnceLock::new();
 
 /// Minimum interval between reads of the mount table when mounts change in quick succession.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -33,19 +33,19 @@ struct Pair {
 }
 
 /// The mount table of the original namespace. An open file keeps showing that namespace, whichever process reads it.
-pub struct Outer {
+pub struct OriginalMountTable {
     /// For polling.
     file: File,
-    /// For [`outer_mount_points`]: reading a table moves its position.
+    /// For [`original_mount_points`]: reading a table moves its position.
     other: File,
 }
 
-impl Outer {
+impl OriginalMountTable {
     /// Opens the table. Call it in the original namespace.
-    pub fn open() -> Result<Outer, Error> {
+    pub fn open() -> Result<OriginalMountTable, Error> {
         let path = Path::new("/proc/thread-self/mountinfo");
         let open = || File::open(path).context("opening", path);
-        Ok(Outer { file: open()?, other: open()? })
+        Ok(OriginalMountTable { file: open()?, other: open()? })
     }
 }
 
@@ -57,18 +57,18 @@ impl Pair {
 }
 
 /// The copies that the kernel does not remove by itself, in the order of the table: a mount precedes the mounts below it.
-pub struct Inherited {
-    outer: File,
+pub struct InheritedMounts {
+    original_table: File,
     pairs: Vec<Pair>,
 }
 
-impl Inherited {
+impl InheritedMounts {
     /// Pairs copies with originals. Call it in the new namespace, before anything is mounted in it.
-    pub fn new(outer: Outer) -> Result<Inherited, Error> {
-        let pairs = pair(read(&outer.file)?, mount_points("thread-self")?);
+    pub fn new(original_table: OriginalMountTable) -> Result<InheritedMounts, Error> {
+        let pairs = pair(read(&original_table.file)?, mount_points("thread-self")?);
         // If called several times, the first call left the original namespace.
-        let _ = OUTER.set(outer.other);
-        Ok(Inherited { outer: outer.file, pairs })
+        let _ = ORIGINAL_TABLE.set(original_table.other);
+        Ok(InheritedMounts { original_table: original_table.file, pairs })
     }
 
     /// Removes every copy when its original is unmounted, for the lifetime of this process.
@@ -88,7 +88,7 @@ impl Inherited {
     fn wait(&self) -> Result<(), Error> {
         std::thread::sleep(PAUSE);
         let pending = self.pairs.iter().any(|pair| pair.original.is_none());
-        let mut fds = [PollFd::new(&self.outer, PollFlags::PRI | PollFlags::ERR)];
+        let mut fds = [PollFd::new(&self.original_table, PollFlags::PRI | PollFlags::ERR)];
         match poll(&mut fds, pending.then_some(&AGAIN)) {
             Err(Errno::INTR) | Ok(_) => Ok(()),
             Err(e) => Err(e).context("watching", Path::new("/proc/self/mountinfo")),
@@ -97,11 +97,11 @@ impl Inherited {
 
     /// Removes the copies whose originals are unmounted.
     fn look(&mut self) -> Result<(), Error> {
-        let mut mounts = read(&self.outer)?;
+        let mut mounts = read(&self.original_table)?;
         let there = now(&mounts);
         if !self.pairs.iter().all(|pair| pair.is_in(&there)) {
             // Before Linux 5.8 a mount that appears or disappears during the read can hide another mount.
-            mounts.extend(read(&self.outer)?);
+            mounts.extend(read(&self.original_table)?);
             self.mark_gone(&now(&mounts));
             let gone = self.pairs.iter().rev().filter(|pair| pair.original.is_none());
             gone.for_each(|pair| unmount_copy(&pair.copy));
@@ -123,8 +123,8 @@ impl Inherited {
 }
 
 /// The mounts of the original namespace; empty if the process has not left it.
-pub fn outer_mount_points() -> Result<Vec<MountPoint>, Error> {
-    OUTER.get().map_or_else(|| Ok(Vec::new()), read)
+pub fn original_mount_points() -> Result<Vec<MountPoint>, Error> {
+    ORIGINAL_TABLE.get().map_or_else(|| Ok(Vec::new()), read)
 }
 
 /// Reads a table from the start. Several threads may read the same file.
@@ -219,10 +219,11 @@ mod tests {
 
     #[test]
     fn reused_id_is_another_mount() {
-        let outer = File::open("/dev/null").unwrap();
+        let original_table = File::open("/dev/null").unwrap();
         let original = mount("2 1 7:0 / /mnt/a rw - ext4 /dev/loop0 rw");
         let copy = MountPoint { id: 102, ..original.clone() };
-        let mut inherited = Inherited { outer, pairs: vec![Pair { original: Some(original.clone()), copy }] };
+        let mut inherited =
+            InheritedMounts { original_table, pairs: vec![Pair { original: Some(original.clone()), copy }] };
         inherited.mark_gone(&now(&[original]));
         assert!(inherited.pairs[0].original.is_some());
         inherited.mark_gone(&now(&[mount("2 1 7:4 / /mnt/b rw - ext4 /dev/loop4 rw")]));
