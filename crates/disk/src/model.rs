@@ -17,7 +17,7 @@ mod write_cache;
 pub use clock::ModelClock;
 pub use device::Device;
 pub use price::{
-    KindCost, Priced, Pricing, TransferCurve, TransferPoint, price, price_expected, price_extents,
+    Priced, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents,
     transfer_curve,
 };
 

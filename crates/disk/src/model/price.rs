@@ -16,18 +16,18 @@ pub struct Priced {
     /// Nanoseconds until all requests are complete, with each issued as soon as the queue of the log allows.
     pub total_ns: u64,
     /// The cost of the reads.
-    pub reads: KindCost,
+    pub reads: RequestKindCost,
     /// The cost of the writes.
-    pub writes: KindCost,
+    pub writes: RequestKindCost,
     /// The cost of the flushes.
-    pub flushes: KindCost,
+    pub flushes: RequestKindCost,
     /// The cost of the discards.
-    pub discards: KindCost,
+    pub discards: RequestKindCost,
 }
 
 /// The cost of the requests of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct KindCost {
+pub struct RequestKindCost {
     /// Number of requests.
     pub requests: u64,
     /// Number of requested bytes.
