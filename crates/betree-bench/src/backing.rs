@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
-use disk::model::{Priced, price};
+use disk::model::{LogCost, price};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{DeviceCounters, Image, LoopDevice, MemoryLimit, Model, Mount, Scratch, Session};
 
@@ -25,7 +25,7 @@ pub struct PhaseResult {
     /// Bytes that the device read and wrote.
     pub moved: DeviceCounters,
     /// Times of the requests on the models.
-    pub priced: Vec<Priced>,
+    pub priced: Vec<LogCost>,
 }
 
 pub struct Backing {

@@ -17,7 +17,7 @@ mod write_cache;
 pub use clock::ModelClock;
 pub use device::Device;
 pub use price::{
-    Priced, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents,
+    LogCost, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents,
     transfer_curve,
 };
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// The cost of a request log on a device model.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Priced {
+pub struct LogCost {
     /// The name of the model.
     pub model: String,
     /// Size of the disk in bytes.
@@ -36,7 +36,7 @@ pub struct RequestKindCost {
     pub ns: u64,
 }
 
-impl Priced {
+impl LogCost {
     /// The total in seconds.
     pub fn total_s(&self) -> f64 {
         self.total_ns as f64 / 1e9
@@ -50,7 +50,7 @@ const ANGLES: u64 = 8;
 /// mean over angles an eighth of a rotation apart: with a single angle, the order of two short logs would depend on chance.
 pub struct Pricing {
     clocks: Vec<ModelClock>,
-    priced: Priced,
+    priced: LogCost,
 }
 
 impl Pricing {
@@ -64,7 +64,7 @@ impl Pricing {
 
     fn from(model: &Model, size_bytes: u64, starts_ns: impl Iterator<Item = u64>) -> Pricing {
         let clocks = starts_ns.map(|start_ns| ModelClock::at(model.device(size_bytes), start_ns)).collect();
-        let priced = Priced { model: model.name().to_owned(), size_bytes, ..Priced::default() };
+        let priced = LogCost { model: model.name().to_owned(), size_bytes, ..LogCost::default() };
         Pricing { clocks, priced }
     }
 
@@ -89,9 +89,9 @@ impl Pricing {
     }
 
     /// The cost of all requests.
-    pub fn finish(self) -> Priced {
+    pub fn finish(self) -> LogCost {
         let Pricing { clocks, mut priced } = self;
-        let Priced { reads, writes, flushes, discards, .. } = &mut priced;
+        let LogCost { reads, writes, flushes, discards, .. } = &mut priced;
         let mut total_ns = 0;
         for cost in [reads, writes, flushes, discards] {
             cost.ns /= clocks.len() as u64;
@@ -103,7 +103,7 @@ impl Pricing {
 }
 
 /// Prices `requests`, in their order, on a fresh device with a disk of `size_bytes` that starts at angle 0.
-pub fn price<'a>(model: &Model, size_bytes: u64, requests: impl IntoIterator<Item = &'a Request>) -> Priced {
+pub fn price<'a>(model: &Model, size_bytes: u64, requests: impl IntoIterator<Item = &'a Request>) -> LogCost {
     finished(Pricing::from(model, size_bytes, std::iter::once(0)), requests)
 }
 
@@ -112,17 +112,17 @@ pub fn price_expected<'a>(
     model: &Model,
     size_bytes: u64,
     requests: impl IntoIterator<Item = &'a Request>,
-) -> Priced {
+) -> LogCost {
     finished(Pricing::new(model, size_bytes), requests)
 }
 
-fn finished<'a>(mut pricing: Pricing, requests: impl IntoIterator<Item = &'a Request>) -> Priced {
+fn finished<'a>(mut pricing: Pricing, requests: impl IntoIterator<Item = &'a Request>) -> LogCost {
     pricing.add(requests);
     pricing.finish()
 }
 
 /// Prices reading `extents` one after another: the scan cost of a tree from its extent maps alone.
-pub fn price_extents(model: &Model, size_bytes: u64, extents: &[Extent]) -> Priced {
+pub fn price_extents(model: &Model, size_bytes: u64, extents: &[Extent]) -> LogCost {
     // Extents longer than the maximum request are cut to it.
     let sectors = |extent: &Extent| (extent.len_bytes / SECTOR_BYTES).try_into().unwrap_or(u32::MAX);
     let reads =
