@@ -107,12 +107,12 @@ impl Drive {
             now_ns = self.destage_all(now_ns);
             return self.write_media(start, end, now_ns).max(now_ns + to_host_ns);
         }
-        self.writes.arrive(now_ns);
+        self.writes.finish_destage(now_ns);
         while !self.writes.has_room(end - start) {
             now_ns = self.destage_next(now_ns);
         }
         self.writes.insert(start, end);
-        if self.writes.wants_to_leave() {
+        if self.writes.should_destage() {
             self.start_destaging(now_ns);
         }
         now_ns + to_host_ns
@@ -229,7 +229,7 @@ impl Drive {
 
     /// Waits for the run that is being destaged, or starts destaging the next one. Returns the time afterwards.
     fn destage_next(&mut self, now_ns: f64) -> f64 {
-        match self.writes.await_leaving() {
+        match self.writes.wait_for_destage() {
             Some(done_ns) => done_ns.max(now_ns),
             None => {
                 self.start_destaging(now_ns);
@@ -248,7 +248,7 @@ impl Drive {
         let next = self.writes.next_runs(head).min_by(|a, b| begun_ns(a).total_cmp(&begun_ns(b)));
         if let Some((start, end)) = next {
             let done_ns = self.write_media(start, end, now_ns);
-            self.writes.leave(start, end, done_ns);
+            self.writes.begin_destage(start, end, done_ns);
         }
     }
 }

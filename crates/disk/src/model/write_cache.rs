@@ -8,15 +8,15 @@ pub(super) struct WriteCache {
     capacity_bytes: u64,
     /// Start and end of each waiting run; no two touch.
     runs: BTreeMap<u64, u64>,
-    /// Bytes of the waiting and the leaving runs.
+    /// Bytes of the waiting runs and the run that is being destaged.
     used_bytes: u64,
     /// Completion time and length of the run that is being destaged.
-    leaving: Option<(f64, u64)>,
+    destaging: Option<(f64, u64)>,
 }
 
 impl WriteCache {
     pub fn new(capacity_bytes: u64) -> WriteCache {
-        WriteCache { capacity_bytes, runs: BTreeMap::new(), used_bytes: 0, leaving: None }
+        WriteCache { capacity_bytes, runs: BTreeMap::new(), used_bytes: 0, destaging: None }
     }
 
     /// Whether a run of this length fits into an empty cache.
@@ -53,12 +53,12 @@ impl WriteCache {
     }
 
     /// Whether destaging should start in the background: no run is being destaged, and more than half of the cache is used.
-    pub fn wants_to_leave(&self) -> bool {
-        self.leaving.is_none() && self.used_bytes > self.capacity_bytes / 2
+    pub fn should_destage(&self) -> bool {
+        self.destaging.is_none() && self.used_bytes > self.capacity_bytes / 2
     }
 
     /// The next few runs for a head at `head`, upwards and then again from the lowest, cut so that a read waits for at most a quarter of
-    /// the cache. They stay in the cache until [`Self::leave`] is called.
+    /// the cache. They stay in the cache until [`Self::begin_destage`] is called.
     pub fn next_runs(&self, head: u64) -> impl Iterator<Item = (u64, u64)> {
         let longest = (self.capacity_bytes / 4).max(4096);
         let around = self.runs.range(head..).chain(self.runs.range(..head));
@@ -66,25 +66,25 @@ impl WriteCache {
     }
 
     /// Marks a run of [`Self::next_runs`] as being destaged until `done_ns`.
-    pub fn leave(&mut self, start: u64, end: u64, done_ns: f64) {
+    pub fn begin_destage(&mut self, start: u64, end: u64, done_ns: f64) {
         if let Some(run_end) = self.runs.remove(&start)
             && run_end > end
         {
             self.runs.insert(end, run_end);
         }
-        self.leaving = Some((done_ns, end - start));
+        self.destaging = Some((done_ns, end - start));
     }
 
-    /// Drops the leaving run if it is on the media by `now_ns`.
-    pub fn arrive(&mut self, now_ns: f64) {
-        if self.leaving.is_some_and(|(done_ns, _)| done_ns <= now_ns) {
-            self.await_leaving();
+    /// Drops the run that is being destaged if it is on the media by `now_ns`.
+    pub fn finish_destage(&mut self, now_ns: f64) {
+        if self.destaging.is_some_and(|(done_ns, _)| done_ns <= now_ns) {
+            self.wait_for_destage();
         }
     }
 
-    /// Removes the leaving run and returns the time at which it is on the media, or `None` if no run is leaving.
-    pub fn await_leaving(&mut self) -> Option<f64> {
-        let (done_ns, bytes) = self.leaving.take()?;
+    /// Removes the run that is being destaged and returns the time at which it is on the media, or `None` if there is none.
+    pub fn wait_for_destage(&mut self) -> Option<f64> {
+        let (done_ns, bytes) = self.destaging.take()?;
         self.used_bytes -= bytes;
         Some(done_ns)
     }
