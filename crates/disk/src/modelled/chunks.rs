@@ -90,7 +90,7 @@ impl Chunks {
 
     /// Finds a free chunk and gives it one reference. Part `n` of the disk gets chunk `n + 1` if possible, so that sequential reads are
     /// sequential in the mapping.
-    pub fn take(&mut self, part: usize) -> io::Result<u32> {
+    pub fn allocate(&mut self, part: usize) -> io::Result<u32> {
         // Prefers a chunk that still has its space allocated.
         let reclaimable =
             || self.reclaimable.range(self.parts as u32 + 1..).next().map(|chunk| *chunk as usize - 1);

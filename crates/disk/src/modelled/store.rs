@@ -326,7 +326,7 @@ impl Store {
     }
 
     fn put_elsewhere(&mut self, old: u32, piece: &Piece, data: &[u8]) -> io::Result<()> {
-        let new = self.chunks.take(piece.part)?;
+        let new = self.chunks.allocate(piece.part)?;
         let written = self.put_new(old, new, piece, data).and_then(|()| self.map.set(piece.part, new));
         self.chunks.release([if written.is_ok() { old } else { new }]);
         written
