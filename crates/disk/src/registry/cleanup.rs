@@ -35,7 +35,7 @@ pub fn cleanup_in(dir: &Path) -> Result<CleanupReport, Error> {
     let mut alive = HashSet::new();
     let mut ended = HashSet::new();
     for path in journals(dir)? {
-        match Journal::take(&path) {
+        match Journal::take_over(&path) {
             Ok(Some(mut journal)) => match journal.read() {
                 Ok(contents) => {
                     let (pid, entries) = contents.map_or((None, Vec::new()), |c| (Some(c.pid), c.entries));

@@ -51,7 +51,7 @@ impl Journal {
     }
 
     /// Takes over the journal of a process that has ended; `None` if the process is alive or has just removed the journal.
-    pub fn take(path: &Path) -> Result<Option<Journal>, Error> {
+    pub fn take_over(path: &Path) -> Result<Option<Journal>, Error> {
         let file = match input::open(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             result => result.context("opening the journal", path)?,
@@ -134,10 +134,10 @@ mod tests {
             let mut journal = Journal::create(dir.path()).unwrap();
             let contents = Contents { pid, entries };
             journal.save(&contents).unwrap();
-            prop_assert!(Journal::take(&journal.path).unwrap().is_none());
+            prop_assert!(Journal::take_over(&journal.path).unwrap().is_none());
             let path = journal.path.clone();
             drop(journal);
-            prop_assert_eq!(Journal::take(&path).unwrap().unwrap().read().unwrap(), Some(contents));
+            prop_assert_eq!(Journal::take_over(&path).unwrap().unwrap().read().unwrap(), Some(contents));
         }
 
         #[test]
@@ -145,7 +145,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("1.json");
             std::fs::write(&path, &text).unwrap();
-            let read = Journal::take(&path).unwrap().unwrap().read();
+            let read = Journal::take_over(&path).unwrap().unwrap().read();
             prop_assert!(read.unwrap_err().to_string().contains("is not a record of a run"));
         }
     }
