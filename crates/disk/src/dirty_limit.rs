@@ -18,7 +18,7 @@ impl DirtyLimit {
     pub fn set(bdi: &Path, bytes: u64) -> Result<DirtyLimit, Error> {
         const DOING: &str = "limiting written data, which needs Linux 6.2, by";
         // The kernel stores the byte limit as a ratio of the global dirty limit, and only the ratio can be restored exactly.
-        let _most = Setting::keep(bdi.join("max_ratio_fine"), DOING)?;
+        let _most = Setting::save(bdi.join("max_ratio_fine"), DOING)?;
         let most = bdi.join("max_bytes");
         std::fs::write(&most, bytes.to_string()).context("setting", &most)?;
         let _strict = Setting::set(bdi.join("strict_limit"), DOING, 1)?;

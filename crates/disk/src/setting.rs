@@ -12,14 +12,14 @@ pub(crate) struct Setting {
 
 impl Setting {
     /// Saves the current value.
-    pub fn keep(path: PathBuf, doing: &'static str) -> Result<Setting, Error> {
+    pub fn save(path: PathBuf, doing: &'static str) -> Result<Setting, Error> {
         let before = std::fs::read_to_string(&path).context(doing, &path)?;
         Ok(Setting { path, before })
     }
 
     /// Saves the current value and sets a new one.
     pub fn set(path: PathBuf, doing: &'static str, value: u64) -> Result<Setting, Error> {
-        let setting = Setting::keep(path, doing)?;
+        let setting = Setting::save(path, doing)?;
         std::fs::write(&setting.path, value.to_string()).context("setting", &setting.path)?;
         Ok(setting)
     }
