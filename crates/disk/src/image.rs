@@ -129,7 +129,7 @@ pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
     let doing = "reading the free space of";
     let numbers = statvfs(dir).context(doing, dir)?;
     let free = numbers.f_bavail * numbers.f_frsize;
-    if !in_memory(dir)? {
+    if !is_on_tmpfs(dir)? {
         return Ok(free);
     }
     let meminfo = Path::new("/proc/meminfo");
@@ -138,7 +138,7 @@ pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
 }
 
 /// Whether `path` is on a tmpfs, so that reads do not reach a disk.
-pub fn in_memory(path: &Path) -> Result<bool, Error> {
+pub fn is_on_tmpfs(path: &Path) -> Result<bool, Error> {
     let numbers = statfs(path).context("reading the file system of", path)?;
     Ok(numbers.f_type as u64 == TMPFS_MAGIC)
 }

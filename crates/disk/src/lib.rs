@@ -44,7 +44,7 @@ pub use digest::Digest;
 pub use dirty_limit::DirtyLimit;
 pub use error::{Error, IoContext};
 pub use extent::Extent;
-pub use image::{CopyMethod, Image, copy_image, free_bytes, in_memory};
+pub use image::{CopyMethod, Image, copy_image, free_bytes, is_on_tmpfs};
 pub use interrupt::{catch_interrupts, interrupted};
 pub use isolate::{current_exe, isolate};
 pub use lock::WorkLock;

@@ -7,7 +7,7 @@ use crate::{Error, TreeStat};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{
     BlockDevice, CacheResidency, DirtyLimit, Extent, Image, LoopDevice, ReadAhead, Session,
-    drop_device_cache, drop_file_cache, drop_inode_cache, in_memory, mount_holding,
+    drop_device_cache, drop_file_cache, drop_inode_cache, is_on_tmpfs, mount_holding,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -166,7 +166,7 @@ impl Volume {
         let mut messages = vec![format!("dropped the cached blocks of {}", self.disk.path().display())];
         if let Disk::Loop { image, device } = &self.disk {
             let path = image.path().display();
-            if in_memory(image.path())? {
+            if is_on_tmpfs(image.path())? {
                 messages.push(format!(
                     "could not make {path} cold: it is in memory (tmpfs), so reads do not reach a disk"
                 ));
