@@ -24,8 +24,8 @@ pub use shelf::{ENDING, Shelf};
 pub use sign::{Key, make_key, sign, sign_catalogue};
 
 use crate::{Error, messages};
+use archive::{NewFile, Saved};
 use results::Watch;
-use saved::{NewFile, Saved};
 use std::path::Path;
 
 /// A saved image and its description.

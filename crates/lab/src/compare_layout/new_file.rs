@@ -6,9 +6,9 @@ use super::look::{CopySource, Inspected, place};
 use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::messages::bytes;
+use archive::{Kept, NewFile};
 use disk::{Scratch, Session};
 use results::Watch;
-use saved::{Kept, NewFile};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use super::scores::Scores;
 use crate::{Error, Manifest, can_name};
-use saved::Saved;
+use archive::Saved;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use super::sign::{self, Key};
 use crate::{Error, can_name};
-use saved::Digest;
+use archive::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Component, Path};

@@ -3,9 +3,9 @@
 use super::{Image, Key, Scores};
 use crate::Error;
 use crate::manifest::{Home, Made};
+use archive::Contents;
 use disk::{Scratch, Session};
 use results::Watch;
-use saved::Contents;
 use serde::Serialize;
 use std::path::Path;
 

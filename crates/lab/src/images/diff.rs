@@ -3,8 +3,8 @@
 use super::{Image, Key};
 use crate::verify::{distances, lengths};
 use crate::{Distances, Error};
+use archive::{Contents, Difference};
 use results::Watch;
-use saved::{Contents, Difference};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

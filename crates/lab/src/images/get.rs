@@ -91,7 +91,7 @@ fn copy(
     let (mut bytes, mut done) = (vec![0; 1 << 18], 0);
     loop {
         if disk::interrupted() {
-            return Err(saved::Error::Interrupted.into());
+            return Err(archive::Error::Interrupted.into());
         }
         let read = from.read(&mut bytes).map_err(Error::io("fetching", Path::new(at)))?;
         if read == 0 {

@@ -6,10 +6,10 @@ use super::shelf::Shelf;
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::messages::bytes;
+use archive::{Contents, Kept, NewFile};
 use disk::Session;
 use fs::Target;
 use results::Watch;
-use saved::{Contents, Kept, NewFile};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -94,6 +94,6 @@ fn write(
     let kept = Kept::of(&source, &unused.unwrap_or_default())?;
     let phase = format!("{}: saving {}", about.name(), bytes(kept.size_bytes()));
     let manifest =
-        saved::write(&kept, out, results::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
+        archive::write(&kept, out, results::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
     Ok(manifest.contents)
 }

@@ -3,8 +3,8 @@
 
 use super::catalogue::Catalogue;
 use crate::Error;
+use archive::{NewFile, Saved};
 use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKeyBox, SignatureBox};
-use saved::{NewFile, Saved};
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 

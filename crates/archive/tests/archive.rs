@@ -1,7 +1,7 @@
 //! Saving and restoring images, and detecting damage.
 
 use proptest::prelude::*;
-use senesce_saved::{Digest, Kept, NewFile, Saved, write};
+use senesce_archive::{Digest, Kept, NewFile, Saved, write};
 use serde_json::json;
 use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -40,7 +40,7 @@ fn saved() -> (TempDir, PathBuf, PathBuf) {
     (dir, image, to)
 }
 
-fn restore(saved: &Saved, to: &Path) -> Result<(), senesce_saved::Error> {
+fn restore(saved: &Saved, to: &Path) -> Result<(), senesce_archive::Error> {
     let mut out = NewFile::begin(to)?;
     saved.restore(&mut out, &mut |_, _| {})?;
     out.finish()
