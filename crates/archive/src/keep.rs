@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::runs::runs;
-use crate::{BLOCK_BYTES, NewFile, Result};
+use crate::{AtomicFile, BLOCK_BYTES, Result};
 use disk::Extent;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -58,7 +58,7 @@ impl<'p> Kept<'p> {
     }
 
     /// Copies the selected parts to the sparse file `out`. The caller finishes the file.
-    pub fn copy(&self, out: &mut NewFile) -> Result<()> {
+    pub fn copy(&self, out: &mut AtomicFile) -> Result<()> {
         let path = out.path().to_owned();
         let to = out.file();
         to.set_len(self.size_bytes).map_err(Error::io("copying to", &path))?;

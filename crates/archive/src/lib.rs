@@ -5,22 +5,22 @@
 //! be read on its own and whose checksums cover every byte, so a signature of the manifest authenticates the whole file. The book describes
 //! the format in "File formats".
 
+mod atomic_file;
 mod error;
 mod format;
 mod frame;
 mod keep;
 mod manifest;
-mod new_file;
 mod read;
 mod runs;
 mod write;
 
+pub use atomic_file::AtomicFile;
 pub use digest::Digest;
 pub use error::Error;
 pub use format::VERSION;
 pub use keep::Kept;
 pub use manifest::{Contents, Manifest};
-pub use new_file::NewFile;
 pub use read::{Difference, Saved};
 pub use runs::BLOCK_BYTES;
 pub use write::{Progress, write};

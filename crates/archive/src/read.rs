@@ -6,7 +6,7 @@ use crate::frame::{self, FRAME_BYTES};
 use crate::manifest::Manifest;
 use crate::runs::runs;
 use crate::write::{Progress, batch_frames};
-use crate::{BLOCK_BYTES, NewFile, Result};
+use crate::{AtomicFile, BLOCK_BYTES, Result};
 use digest::Digest;
 use rayon::prelude::*;
 use std::fs::File;
@@ -108,7 +108,7 @@ impl Saved {
     }
 
     /// Restores the image to the sparse file `out`, verifying each frame before it is written. The caller finishes the file.
-    pub fn restore(&self, out: &mut NewFile, progress: &mut Progress) -> Result<()> {
+    pub fn restore(&self, out: &mut AtomicFile, progress: &mut Progress) -> Result<()> {
         let path = out.path().to_owned();
         let to = out.file();
         let writing = || Error::io("restoring to", &path);

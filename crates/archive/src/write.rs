@@ -5,7 +5,7 @@ use crate::format::{self, Entry, Trailer, VERSION};
 use crate::frame::{self, Encoded, FRAME_BYTES};
 use crate::keep::Kept;
 use crate::manifest::{Contents, Manifest};
-use crate::{NewFile, Result};
+use crate::{AtomicFile, Result};
 use digest::Digest;
 use rayon::prelude::*;
 use std::io::{BufWriter, Write as _};
@@ -20,7 +20,7 @@ const FRAMES_PER_THREAD: usize = 2;
 /// number of threads.
 pub fn write(
     kept: &Kept,
-    out: &mut NewFile,
+    out: &mut AtomicFile,
     tool: &str,
     about: serde_json::Value,
     progress: &mut Progress,

@@ -1,7 +1,7 @@
 //! Saving and restoring images, and detecting damage.
 
 use proptest::prelude::*;
-use senesce_archive::{Digest, Kept, NewFile, Saved, write};
+use senesce_archive::{AtomicFile, Digest, Kept, Saved, write};
 use serde_json::json;
 use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -27,7 +27,7 @@ fn image(dir: &Path) -> PathBuf {
 
 fn save(image: &Path, unused: &[disk::Extent], to: &Path) {
     let kept = Kept::of(image, unused).unwrap();
-    let mut out = NewFile::begin(to).unwrap();
+    let mut out = AtomicFile::begin(to).unwrap();
     write(&kept, &mut out, "test", json!({"name": "it"}), &mut |_, _| {}).unwrap();
     out.finish().unwrap();
 }
@@ -41,7 +41,7 @@ fn saved() -> (TempDir, PathBuf, PathBuf) {
 }
 
 fn restore(saved: &Saved, to: &Path) -> Result<(), senesce_archive::Error> {
-    let mut out = NewFile::begin(to)?;
+    let mut out = AtomicFile::begin(to)?;
     saved.restore(&mut out, &mut |_, _| {})?;
     out.finish()
 }

@@ -24,7 +24,7 @@ pub use shelf::{ENDING, Shelf};
 pub use sign::{Key, make_key, sign, sign_catalogue};
 
 use crate::{Error, messages};
-use archive::{NewFile, Saved};
+use archive::{AtomicFile, Saved};
 use results::Watch;
 use std::path::Path;
 
@@ -49,7 +49,7 @@ impl Image {
 
     /// Restores the image to a new file.
     pub(crate) fn restore(&self, to: &Path, watch: &mut dyn Watch) -> Result<(), Error> {
-        let mut out = NewFile::begin(to)?;
+        let mut out = AtomicFile::begin(to)?;
         let name = self.about.name();
         let dir = match to.parent() {
             Some(dir) if !dir.as_os_str().is_empty() => dir,

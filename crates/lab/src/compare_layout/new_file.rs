@@ -6,7 +6,7 @@ use super::look::{CopySource, Inspected, place};
 use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::messages::bytes;
-use archive::{Kept, NewFile};
+use archive::{AtomicFile, Kept};
 use disk::{Scratch, Session};
 use results::Watch;
 use std::path::Path;
@@ -123,7 +123,7 @@ fn copy_of(kept: &Kept, new_bytes: u64, to: &Path) -> Result<Result<(), String>,
             bytes(free)
         )));
     }
-    let mut copy = NewFile::begin(to)?;
+    let mut copy = AtomicFile::begin(to)?;
     kept.copy(&mut copy)?;
     copy.finish()?;
     Ok(Ok(()))

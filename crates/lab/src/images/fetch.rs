@@ -6,7 +6,7 @@ use super::get::get;
 use super::shelf::Shelf;
 use super::sign::{self, Key};
 use crate::Error;
-use archive::{Digest, NewFile, Saved};
+use archive::{AtomicFile, Digest, Saved};
 use results::Watch;
 use serde::Serialize;
 use std::io::Write as _;
@@ -40,7 +40,7 @@ pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) 
     let shelf = Shelf::of_user()?;
     shelf.make()?;
     let to = shelf.place(name);
-    let mut image = NewFile::begin(&to)?;
+    let mut image = AtomicFile::begin(&to)?;
     let base = file.parent().unwrap_or(Path::new(""));
     watch.phase(&format!("{name}: fetching"), entry.bytes);
     let signature = entry.key.as_ref().map(|key| Signature::get(entry, key, base, &to)).transpose()?;
@@ -83,7 +83,7 @@ struct Signature {
     key: Key,
     text: String,
     /// The file that receives the signature; `None` if it exists already, as after a run that was killed before it named the image.
-    file: Option<NewFile>,
+    file: Option<AtomicFile>,
 }
 
 impl Signature {
@@ -97,7 +97,7 @@ impl Signature {
         let text = String::from_utf8(text).map_err(|_| Error::Refused(format!("{at} is not a signature")))?;
         let path = sign::beside(to);
         let is_there = input::read(&path).is_ok_and(|there| there == text.as_bytes());
-        let file = if is_there { None } else { Some(NewFile::begin(&path)?) };
+        let file = if is_there { None } else { Some(AtomicFile::begin(&path)?) };
         Ok(Signature { key, text, file })
     }
 

@@ -6,7 +6,7 @@ use super::shelf::Shelf;
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::messages::bytes;
-use archive::{Contents, Kept, NewFile};
+use archive::{AtomicFile, Contents, Kept};
 use disk::Session;
 use fs::Target;
 use results::Watch;
@@ -55,7 +55,7 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
             shelf.place(&spec.name)
         }
     };
-    let mut out = NewFile::begin(&file)?;
+    let mut out = AtomicFile::begin(&file)?;
     let session = Session::begin()?;
     let mut made = manifest.made.clone();
     made.mount_opts.push("ro".to_owned());
@@ -72,7 +72,7 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
 fn write(
     aged: Manifest,
     target: &mut dyn Target,
-    out: &mut NewFile,
+    out: &mut AtomicFile,
     watch: &mut dyn Watch,
 ) -> Result<Contents, Error> {
     watch.phase(&format!("{}: layout and free space", aged.name), None);

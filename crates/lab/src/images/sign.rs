@@ -3,7 +3,7 @@
 
 use super::catalogue::Catalogue;
 use crate::Error;
-use archive::{NewFile, Saved};
+use archive::{AtomicFile, Saved};
 use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKeyBox, SignatureBox};
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
@@ -159,7 +159,7 @@ fn sign_text(signed: &[u8], comment: &str, key: &Path, beside: PathBuf) -> Resul
         .or_else(|_| secret().and_then(|key| key.into_secret_key(None)))
         .map_err(fail)?;
     let signature = minisign::sign(None, &secret, Cursor::new(signed), Some(comment), None).map_err(fail)?;
-    let mut out = NewFile::begin(&beside)?;
+    let mut out = AtomicFile::begin(&beside)?;
     out.file().write_all(signature.to_string().as_bytes()).map_err(Error::io("writing", &beside))?;
     out.finish()?;
     Ok(beside)
