@@ -9,20 +9,20 @@ mod atomic_file;
 mod error;
 mod format;
 mod frame;
-mod keep;
 mod manifest;
 mod read;
 mod runs;
+mod used_blocks;
 mod write;
 
 pub use atomic_file::AtomicFile;
 pub use digest::Digest;
 pub use error::Error;
 pub use format::VERSION;
-pub use keep::Kept;
 pub use manifest::{Contents, Manifest};
 pub use read::{Difference, Saved};
 pub use runs::BLOCK_BYTES;
+pub use used_blocks::UsedBlocks;
 pub use write::{Progress, write};
 
 /// The result type of this crate.

@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::format::{self, Entry, Trailer, VERSION};
 use crate::frame::{self, Encoded, FRAME_BYTES};
-use crate::keep::Kept;
 use crate::manifest::{Contents, Manifest};
+use crate::used_blocks::UsedBlocks;
 use crate::{AtomicFile, Result};
 use digest::Digest;
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ const FRAMES_PER_THREAD: usize = 2;
 /// Writes the selected parts of an image to `out`, with `about` in the manifest. The caller finishes the file. Memory use is bounded by the
 /// number of threads.
 pub fn write(
-    kept: &Kept,
+    blocks: &UsedBlocks,
     out: &mut AtomicFile,
     tool: &str,
     about: serde_json::Value,
@@ -30,15 +30,16 @@ pub fn write(
     let mut to = BufWriter::with_capacity(1 << 20, out.file());
     to.write_all(&format::header()).map_err(fail())?;
 
-    let size_bytes = kept.size_bytes();
-    let numbers = kept.chunk_numbers(FRAME_BYTES);
+    let size_bytes = blocks.size_bytes();
+    let numbers = blocks.chunk_numbers(FRAME_BYTES);
     let (mut entries, mut kinds) = (Vec::new(), frame::Kinds::default());
     let mut done = 0;
     for batch in numbers.chunks(batch_frames()) {
         if disk::interrupted() {
             return Err(Error::Interrupted);
         }
-        let encoded: Vec<_> = batch.par_iter().map(|number| encode(kept, *number)).collect::<Result<_>>()?;
+        let encoded: Vec<_> =
+            batch.par_iter().map(|number| encode(blocks, *number)).collect::<Result<_>>()?;
         for (number, Encoded { stored, content, kinds: of_frame }) in encoded.into_iter().flatten() {
             to.write_all(&stored).map_err(fail())?;
             let stored_bytes = stored.len() as u64;
@@ -60,7 +61,7 @@ pub fn write(
             frames: entries.len() as u64,
             kept_bytes: kinds.kept,
             made_bytes: kinds.made,
-            unused_bytes: kept.unused_bytes(),
+            unused_bytes: blocks.unused_bytes(),
             index_sha256: Digest::of(&index),
             content_sha256: format::content_of(size_bytes, &entries),
         },
@@ -84,9 +85,9 @@ pub(crate) fn batch_frames() -> usize {
     FRAMES_PER_THREAD * rayon::current_num_threads()
 }
 
-fn encode(kept: &Kept, number: u64) -> Result<Option<(u64, Encoded)>> {
+fn encode(blocks: &UsedBlocks, number: u64) -> Result<Option<(u64, Encoded)>> {
     let start = number * FRAME_BYTES;
-    let mut bytes = vec![0; FRAME_BYTES.min(kept.size_bytes() - start) as usize];
-    kept.read(start, &mut bytes)?;
+    let mut bytes = vec![0; FRAME_BYTES.min(blocks.size_bytes() - start) as usize];
+    blocks.read(start, &mut bytes)?;
     Ok(frame::encode(number, &bytes).map(|encoded| (number, encoded)))
 }

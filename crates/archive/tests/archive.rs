@@ -1,7 +1,7 @@
 //! Saving and restoring images, and detecting damage.
 
 use proptest::prelude::*;
-use senesce_archive::{AtomicFile, Digest, Kept, Saved, write};
+use senesce_archive::{AtomicFile, Digest, Saved, UsedBlocks, write};
 use serde_json::json;
 use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -26,9 +26,9 @@ fn image(dir: &Path) -> PathBuf {
 }
 
 fn save(image: &Path, unused: &[disk::Extent], to: &Path) {
-    let kept = Kept::of(image, unused).unwrap();
+    let blocks = UsedBlocks::of(image, unused).unwrap();
     let mut out = AtomicFile::begin(to).unwrap();
-    write(&kept, &mut out, "test", json!({"name": "it"}), &mut |_, _| {}).unwrap();
+    write(&blocks, &mut out, "test", json!({"name": "it"}), &mut |_, _| {}).unwrap();
     out.finish().unwrap();
 }
 

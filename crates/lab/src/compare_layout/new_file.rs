@@ -6,7 +6,7 @@ use super::look::{CopySource, Inspected, place};
 use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::messages::bytes;
-use archive::{AtomicFile, Kept};
+use archive::{AtomicFile, UsedBlocks};
 use disk::{Scratch, Session};
 use results::Watch;
 use std::path::Path;
@@ -105,16 +105,16 @@ fn copy(
     };
     let device = served.as_ref().and_then(|target| target.device());
     let source = device.map_or_else(|| place(&copy_source.made.home), |(device, _)| device);
-    let copied = copy_of(&Kept::of(&source, &copy_source.without)?, new_bytes, to);
+    let copied = copy_of(&UsedBlocks::of(&source, &copy_source.without)?, new_bytes, to);
     if let Some(served) = served {
         served.close()?;
     }
     copied
 }
 
-fn copy_of(kept: &Kept, new_bytes: u64, to: &Path) -> Result<Result<(), String>, Error> {
+fn copy_of(blocks: &UsedBlocks, new_bytes: u64, to: &Path) -> Result<Result<(), String>, Error> {
     let dir = to.parent().unwrap_or(Path::new("/"));
-    let (need, free) = (kept.kept_bytes() + new_bytes + ROOM_BYTES, disk::free_bytes(dir)?);
+    let (need, free) = (blocks.used_bytes() + new_bytes + ROOM_BYTES, disk::free_bytes(dir)?);
     if need > free {
         return Ok(Err(format!(
             "a copy needs {} in {}, where {} are free; choose another directory with --scratch",
@@ -124,7 +124,7 @@ fn copy_of(kept: &Kept, new_bytes: u64, to: &Path) -> Result<Result<(), String>,
         )));
     }
     let mut copy = AtomicFile::begin(to)?;
-    kept.copy(&mut copy)?;
+    blocks.copy(&mut copy)?;
     copy.finish()?;
     Ok(Ok(()))
 }

@@ -6,7 +6,7 @@ use super::shelf::Shelf;
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::messages::bytes;
-use archive::{AtomicFile, Contents, Kept};
+use archive::{AtomicFile, Contents, UsedBlocks};
 use disk::Session;
 use fs::Target;
 use results::Watch;
@@ -91,9 +91,9 @@ fn write(
         _ => device,
     };
     let about = About { unused_unknown: unused.is_none(), scores, aged };
-    let kept = Kept::of(&source, &unused.unwrap_or_default())?;
-    let phase = format!("{}: saving {}", about.name(), bytes(kept.size_bytes()));
+    let blocks = UsedBlocks::of(&source, &unused.unwrap_or_default())?;
+    let phase = format!("{}: saving {}", about.name(), bytes(blocks.size_bytes()));
     let manifest =
-        archive::write(&kept, out, results::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
+        archive::write(&blocks, out, results::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
     Ok(manifest.contents)
 }
