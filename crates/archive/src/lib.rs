@@ -20,7 +20,7 @@ pub use digest::Digest;
 pub use error::Error;
 pub use format::VERSION;
 pub use manifest::{Contents, Manifest};
-pub use read::{Difference, Saved};
+pub use read::{ArchivedImage, Difference};
 pub use runs::BLOCK_BYTES;
 pub use used_blocks::UsedBlocks;
 pub use write::{Progress, write};

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// A saved image with a verified manifest and index.
 #[derive(Debug)]
-pub struct Saved {
+pub struct ArchivedImage {
     path: PathBuf,
     file: File,
     file_bytes: u64,
@@ -36,9 +36,9 @@ pub struct Difference {
     pub only_first: u64,
 }
 
-impl Saved {
+impl ArchivedImage {
     /// Opens the saved image at `path`. Frames are read later, on demand.
-    pub fn open(path: &Path) -> Result<Saved> {
+    pub fn open(path: &Path) -> Result<ArchivedImage> {
         let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
         let damaged = |why: &str| Error::Damaged { path: path.to_owned(), why: why.to_owned() };
         let file = input::open(path).map_err(Error::io("opening", path))?;
@@ -79,7 +79,7 @@ impl Saved {
         }
         let entries = Entry::decode_all(&index);
         let frames = locate_frames(&manifest, &entries, index_at).map_err(damaged)?;
-        Ok(Saved { path: path.to_owned(), file, file_bytes, manifest, text, frames })
+        Ok(ArchivedImage { path: path.to_owned(), file, file_bytes, manifest, text, frames })
     }
 
     /// The path of the file.
@@ -122,7 +122,7 @@ impl Saved {
     }
 
     /// Counts the blocks that differ. Frames with equal digests are not read.
-    pub fn difference(&self, other: &Saved, progress: &mut Progress) -> Result<Difference> {
+    pub fn difference(&self, other: &ArchivedImage, progress: &mut Progress) -> Result<Difference> {
         let (a, b) = (&self.manifest.contents, &other.manifest.contents);
         if (a.size_bytes, a.frame_bytes) != (b.size_bytes, b.frame_bytes) {
             let why = format!(
@@ -140,8 +140,8 @@ impl Saved {
                 return Err(Error::Interrupted);
             }
             let len = self.frame_len(*number);
-            let of = |saved: &Saved, frame: Option<&(u64, Entry)>| match frame {
-                Some(frame) => saved.frame(frame),
+            let of = |image: &ArchivedImage, frame: Option<&(u64, Entry)>| match frame {
+                Some(frame) => image.frame(frame),
                 None => Ok(vec![0; len]),
             };
             let (here, there) = (of(self, *here)?, of(other, *there)?);

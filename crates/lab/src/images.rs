@@ -24,14 +24,14 @@ pub use shelf::{ENDING, Shelf};
 pub use sign::{Key, make_key, sign, sign_catalogue};
 
 use crate::{Error, messages};
-use archive::{AtomicFile, Saved};
+use archive::{ArchivedImage, AtomicFile};
 use results::Watch;
 use std::path::Path;
 
 /// A saved image and its description.
 pub struct Image {
     /// The file.
-    pub saved: Saved,
+    pub archive: ArchivedImage,
     /// The description in its manifest.
     pub about: About,
 }
@@ -39,12 +39,12 @@ pub struct Image {
 impl Image {
     /// Opens the saved image at `path`; with a key, only if the manifest is signed with it.
     pub fn open(path: &Path, key: Option<&Key>) -> Result<Image, Error> {
-        let saved = Saved::open(path)?;
+        let archive = ArchivedImage::open(path)?;
         if let Some(key) = key {
-            key.check(&saved)?;
+            key.check(&archive)?;
         }
-        let about = About::of(&saved)?;
-        Ok(Image { saved, about })
+        let about = About::of(&archive)?;
+        Ok(Image { archive, about })
     }
 
     /// Restores the image to a new file.
@@ -55,7 +55,7 @@ impl Image {
             Some(dir) if !dir.as_os_str().is_empty() => dir,
             _ => Path::new("."),
         };
-        let contents = &self.saved.manifest().contents;
+        let contents = &self.archive.manifest().contents;
         let (needed, free) =
             (contents.kept_bytes.saturating_add(contents.made_bytes), disk::free_bytes(dir)?);
         if needed > free {
@@ -66,7 +66,7 @@ impl Image {
                 messages::bytes(free)
             )));
         }
-        self.saved.restore(&mut out, &mut progress(watch, &format!("{name}: restoring")))?;
+        self.archive.restore(&mut out, &mut progress(watch, &format!("{name}: restoring")))?;
         Ok(out.finish()?)
     }
 }

@@ -121,7 +121,7 @@ fn list(json: bool) -> Result<()> {
         match Image::open(&file, None) {
             Ok(image) => {
                 rows.push(row(&image));
-                documents.push(json!({"file": file, "file_bytes": image.saved.file_bytes(), "manifest": image.saved.manifest()}));
+                documents.push(json!({"file": file, "file_bytes": image.archive.file_bytes(), "manifest": image.archive.manifest()}));
             }
             Err(error) => {
                 damaged += 1;
@@ -149,14 +149,14 @@ fn list(json: bool) -> Result<()> {
 }
 
 fn row(image: &Image) -> Vec<String> {
-    let (about, contents) = (&image.about, image.saved.manifest().contents);
+    let (about, contents) = (&image.about, image.archive.manifest().contents);
     let scores = &about.scores;
     vec![
         // The file name may differ from the name in the manifest.
-        image.saved.path().file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        image.archive.path().file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         about.aged.made.fs.clone(),
         lab::bytes(contents.size_bytes),
-        lab::bytes(image.saved.file_bytes()),
+        lab::bytes(image.archive.file_bytes()),
         about.aged.source().to_owned(),
         about.aged.seed().map_or_else(|| "–".to_owned(), |seed| seed.to_string()),
         scores.census.files.to_string(),
@@ -181,13 +181,13 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
     let image = Image::open(&file, key.as_ref())?;
     if manifest {
         use std::io::Write as _;
-        std::io::stdout().write_all(image.saved.manifest_text())?;
+        std::io::stdout().write_all(image.archive.manifest_text())?;
         return Ok(());
     }
     if args.json {
-        return output::json(image.saved.manifest());
+        return output::json(image.archive.manifest());
     }
-    let (contents, About { aged, scores, .. }) = (image.saved.manifest().contents, &image.about);
+    let (contents, About { aged, scores, .. }) = (image.archive.manifest().contents, &image.about);
     let layout = scores.layout.as_ref();
     let conditions = aged.conditions();
     let rows = [
@@ -197,8 +197,8 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
         ("aged by", Some(aged.source().to_owned())),
         ("seed", aged.seed().map(|seed| seed.to_string())),
         ("fullness", conditions.map(|conditions| conditions.fullness.to_string())),
-        ("saved by", Some(image.saved.manifest().tool.clone())),
-        ("file", Some(lab::bytes(image.saved.file_bytes()))),
+        ("saved by", Some(image.archive.manifest().tool.clone())),
+        ("file", Some(lab::bytes(image.archive.file_bytes()))),
         ("kept as it is", Some(lab::bytes(contents.kept_bytes))),
         ("made again", Some(lab::bytes(contents.made_bytes))),
         ("not in use", Some(lab::bytes(contents.unused_bytes))),

@@ -43,12 +43,12 @@ pub fn check(
     let name = image.about.name().to_owned();
     let deep = match scratch {
         None => {
-            image.saved.verify(&mut super::progress(watch, &format!("{name}: checksums")))?;
+            image.archive.verify(&mut super::progress(watch, &format!("{name}: checksums")))?;
             None
         }
         Some(dir) => Some(deep(&image, dir, watch)?),
     };
-    let contents = image.saved.manifest().contents;
+    let contents = image.archive.manifest().contents;
     Ok(Checked { name, contents, signed_by: key.map(Key::id), deep })
 }
 

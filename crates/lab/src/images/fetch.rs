@@ -6,7 +6,7 @@ use super::get::get;
 use super::shelf::Shelf;
 use super::sign::{self, Key};
 use crate::Error;
-use archive::{AtomicFile, Digest, Saved};
+use archive::{ArchivedImage, AtomicFile, Digest};
 use results::Watch;
 use serde::Serialize;
 use std::io::Write as _;
@@ -50,16 +50,16 @@ pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) 
     let unnamed = PathBuf::from(format!("/proc/self/fd/{}", image.file().as_raw_fd()));
     let of_entry = |error: Error| Error::Refused(format!("{name} from {}: {error}", entry.at));
     check_sum(entry, &unnamed).map_err(of_entry)?;
-    let saved = Saved::open(&unnamed).map_err(|error| of_entry(error.into()))?;
+    let archive = ArchivedImage::open(&unnamed).map_err(|error| of_entry(error.into()))?;
     if let Some(signature) = &signature {
-        signature.check(&saved).map_err(of_entry)?;
+        signature.check(&archive).map_err(of_entry)?;
     }
-    About::of(&saved).map_err(of_entry)?;
-    saved
+    About::of(&archive).map_err(of_entry)?;
+    archive
         .verify(&mut super::progress(watch, &format!("{name}: checksums")))
         .map_err(|error| of_entry(error.into()))?;
-    let file_bytes = saved.file_bytes();
-    drop(saved);
+    let file_bytes = archive.file_bytes();
+    drop(archive);
     let signed_by = signature.map(Signature::keep).transpose()?;
     image.finish()?;
     Ok(Fetched { name: name.to_owned(), file: to, file_bytes, signed_by })
@@ -101,8 +101,8 @@ impl Signature {
         Ok(Signature { key, text, file })
     }
 
-    fn check(&self, saved: &Saved) -> Result<(), Error> {
-        self.key.check_text(saved.manifest_text(), &self.text).map_err(|why| {
+    fn check(&self, archive: &ArchivedImage) -> Result<(), Error> {
+        self.key.check_text(archive.manifest_text(), &self.text).map_err(|why| {
             let id = self.key.id();
             Error::Refused(format!("its signature is not by the key {id}: {why}; the image is not used"))
         })

@@ -82,7 +82,7 @@ fn describe(image: &Image, restored: &Restored, dir: &Path, work: &Work, command
         name: &restored.name,
         command,
         seed: aged.seed(),
-        parameters: serde_json::json!({ "saved": image.saved.manifest() }),
+        parameters: serde_json::json!({ "saved": image.archive.manifest() }),
     })?;
     let made = Made { home: Home::Image(restored.image.clone()), ..aged.made.clone() };
     let manifest = Manifest { made, run: run.0, ..aged.clone() };

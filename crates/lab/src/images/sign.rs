@@ -3,7 +3,7 @@
 
 use super::catalogue::Catalogue;
 use crate::Error;
-use archive::{AtomicFile, Saved};
+use archive::{ArchivedImage, AtomicFile};
 use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKeyBox, SignatureBox};
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
@@ -45,8 +45,8 @@ impl Key {
     }
 
     /// Refuses a saved image whose manifest is not signed with this key, according to the signature next to it.
-    pub fn check(&self, saved: &Saved) -> Result<(), Error> {
-        self.check_beside(saved.path(), saved.manifest_text(), &beside(saved.path()))
+    pub fn check(&self, archive: &ArchivedImage) -> Result<(), Error> {
+        self.check_beside(archive.path(), archive.manifest_text(), &beside(archive.path()))
     }
 
     /// Refuses `text`, from the file at `path`, if it is not signed with this key, according to the signature at `beside`.
@@ -132,9 +132,9 @@ pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
 /// Signs the saved image in `file` with the secret key in `key`; asks for its password if it has one. Verifies every byte first. Returns
 /// the path of the signature.
 pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
-    let saved = Saved::open(file)?;
-    saved.verify(&mut |_, _| {})?;
-    sign_text(saved.manifest_text(), &format!("manifest of {}", name_of(file)), key, beside(file))
+    let archive = ArchivedImage::open(file)?;
+    archive.verify(&mut |_, _| {})?;
+    sign_text(archive.manifest_text(), &format!("manifest of {}", name_of(file)), key, beside(file))
 }
 
 /// Signs the catalogue in `file` likewise, after parsing it.
