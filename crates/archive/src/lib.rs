@@ -19,7 +19,7 @@ pub use atomic_file::AtomicFile;
 pub use digest::Digest;
 pub use error::Error;
 pub use format::VERSION;
-pub use manifest::{Contents, Manifest};
+pub use manifest::{ArchiveContents, Manifest};
 pub use read::{ArchivedImage, Difference};
 pub use runs::BLOCK_BYTES;
 pub use used_blocks::UsedBlocks;

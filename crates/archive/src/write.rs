@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::format::{self, Entry, Trailer, VERSION};
 use crate::frame::{self, Encoded, FRAME_BYTES};
-use crate::manifest::{Contents, Manifest};
+use crate::manifest::{ArchiveContents, Manifest};
 use crate::used_blocks::UsedBlocks;
 use crate::{AtomicFile, Result};
 use digest::Digest;
@@ -32,7 +32,7 @@ pub fn write(
 
     let size_bytes = blocks.size_bytes();
     let numbers = blocks.chunk_numbers(FRAME_BYTES);
-    let (mut entries, mut kinds) = (Vec::new(), frame::Kinds::default());
+    let (mut entries, mut byte_counts) = (Vec::new(), frame::ByteCounts::default());
     let mut done = 0;
     for batch in numbers.chunks(batch_frames()) {
         if disk::interrupted() {
@@ -40,12 +40,12 @@ pub fn write(
         }
         let encoded: Vec<_> =
             batch.par_iter().map(|number| encode(blocks, *number)).collect::<Result<_>>()?;
-        for (number, Encoded { stored, content, kinds: of_frame }) in encoded.into_iter().flatten() {
+        for (number, Encoded { stored, content, byte_counts: of_frame }) in encoded.into_iter().flatten() {
             to.write_all(&stored).map_err(fail())?;
             let stored_bytes = stored.len() as u64;
             entries.push(Entry { number, stored_bytes, stored: Digest::of(&stored), content });
-            kinds.kept += of_frame.kept;
-            kinds.made += of_frame.made;
+            byte_counts.literal += of_frame.literal;
+            byte_counts.regenerated += of_frame.regenerated;
         }
         done += batch.len() as u64;
         progress(done * FRAME_BYTES, numbers.len() as u64 * FRAME_BYTES);
@@ -55,12 +55,12 @@ pub fn write(
     let manifest = Manifest {
         format: VERSION,
         tool: tool.to_owned(),
-        contents: Contents {
+        contents: ArchiveContents {
             size_bytes,
             frame_bytes: FRAME_BYTES,
             frames: entries.len() as u64,
-            kept_bytes: kinds.kept,
-            made_bytes: kinds.made,
+            literal_bytes: byte_counts.literal,
+            regenerated_bytes: byte_counts.regenerated,
             unused_bytes: blocks.unused_bytes(),
             index_sha256: Digest::of(&index),
             content_sha256: format::content_of(size_bytes, &entries),

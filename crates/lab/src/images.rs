@@ -57,7 +57,7 @@ impl Image {
         };
         let contents = &self.archive.manifest().contents;
         let (needed, free) =
-            (contents.kept_bytes.saturating_add(contents.made_bytes), disk::free_bytes(dir)?);
+            (contents.literal_bytes.saturating_add(contents.regenerated_bytes), disk::free_bytes(dir)?);
         if needed > free {
             return Err(Error::Refused(format!(
                 "restoring {name} needs {}, but {} has {} free; free some space or choose another directory",

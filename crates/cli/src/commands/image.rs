@@ -29,10 +29,10 @@ pub fn run(action: &ImageAction) -> Result<()> {
             output::line(&format!(
                 "{}: {} of {} in {}; {} are regenerated at restore, {} were unused",
                 saved.file.display(),
-                bytes(contents.kept_bytes),
+                bytes(contents.literal_bytes),
                 bytes(contents.size_bytes),
                 bytes(saved.file_bytes),
-                bytes(contents.made_bytes),
+                bytes(contents.regenerated_bytes),
                 bytes(contents.unused_bytes)
             ))
         }
@@ -199,8 +199,8 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
         ("fullness", conditions.map(|conditions| conditions.fullness.to_string())),
         ("saved by", Some(image.archive.manifest().tool.clone())),
         ("file", Some(lab::bytes(image.archive.file_bytes()))),
-        ("kept as it is", Some(lab::bytes(contents.kept_bytes))),
-        ("made again", Some(lab::bytes(contents.made_bytes))),
+        ("kept as it is", Some(lab::bytes(contents.literal_bytes))),
+        ("made again", Some(lab::bytes(contents.regenerated_bytes))),
         ("not in use", Some(lab::bytes(contents.unused_bytes))),
         ("files", Some(scores.census.files.to_string())),
         ("layout score", layout.map(|layout| number(layout.layout_score))),

@@ -3,7 +3,7 @@
 use super::{Image, Key, Scores};
 use crate::Error;
 use crate::manifest::{Home, Made};
-use archive::Contents;
+use archive::ArchiveContents;
 use disk::{Scratch, Session};
 use results::Watch;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Checked {
     /// Its name.
     pub name: String,
     /// The contents, all of them undamaged.
-    pub contents: Contents,
+    pub contents: ArchiveContents,
     /// The key that signed the manifest, if one was requested.
     pub signed_by: Option<String>,
     /// The result for the restored file system, if requested.

@@ -3,7 +3,7 @@
 use super::{Image, Key};
 use crate::verify::{distances, lengths};
 use crate::{Distances, Error};
-use archive::{Contents, Difference};
+use archive::{ArchiveContents, Difference};
 use results::Watch;
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub struct Differences {
     /// The names of both.
     pub names: [String; 2],
     /// The contents of both.
-    pub contents: [Contents; 2],
+    pub contents: [ArchiveContents; 2],
     /// Whether both are identical in every byte.
     pub same: bool,
     /// The blocks that differ; `None` if the images differ in size.

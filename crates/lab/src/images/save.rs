@@ -6,7 +6,7 @@ use super::shelf::Shelf;
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::messages::bytes;
-use archive::{AtomicFile, Contents, UsedBlocks};
+use archive::{ArchiveContents, AtomicFile, UsedBlocks};
 use disk::Session;
 use fs::Target;
 use results::Watch;
@@ -34,7 +34,7 @@ pub struct SavedImage {
     /// Bytes of the file.
     pub file_bytes: u64,
     /// The contents.
-    pub contents: Contents,
+    pub contents: ArchiveContents,
 }
 
 /// Saves an aged file system, which is mounted read-only meanwhile.
@@ -74,7 +74,7 @@ fn write(
     target: &mut dyn Target,
     out: &mut AtomicFile,
     watch: &mut dyn Watch,
-) -> Result<Contents, Error> {
+) -> Result<ArchiveContents, Error> {
     watch.phase(&format!("{}: layout and free space", aged.name), None);
     let scores = Scores::of(target)?;
     let unused = target.unused()?;
