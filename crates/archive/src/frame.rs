@@ -65,12 +65,12 @@ pub fn encode(number: u64, bytes: &[u8]) -> Option<Encoded> {
     body.piece(ZEROS, bytes.len() - body.at, None);
     let byte_counts = body.byte_counts;
     let stored = zstd::bulk::compress(&body.finish(), LEVEL).expect("memory takes any bytes");
-    Some(Encoded { stored, content: content(number, bytes), byte_counts })
+    Some(Encoded { stored, content: content_digest(number, bytes), byte_counts })
 }
 
 /// The content digest of frame `number`: over the number of the frame and, for each run of nonzero blocks, its offset in the frame, its
 /// length and its bytes.
-pub fn content(number: u64, bytes: &[u8]) -> Digest {
+pub fn content_digest(number: u64, bytes: &[u8]) -> Digest {
     let places: Vec<_> = runs(bytes)
         .map(|run| ([run.start as u64, run.len() as u64].map(u64::to_le_bytes).concat(), run))
         .collect();
@@ -183,8 +183,8 @@ mod tests {
             prop_assert_eq!(encoded.is_none(), bytes.iter().all(|byte| *byte == 0));
             let Some(encoded) = encoded else { return Ok(()) };
             let back = decode(&encoded.stored, bytes.len()).unwrap();
-            prop_assert_eq!(content(3, &back), encoded.content);
-            prop_assert_ne!(content(4, &back), encoded.content);
+            prop_assert_eq!(content_digest(3, &back), encoded.content);
+            prop_assert_ne!(content_digest(4, &back), encoded.content);
             prop_assert_eq!(back, bytes);
         }
 

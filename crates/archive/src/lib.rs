@@ -1,4 +1,4 @@
-//! Saved images: a disk image in one compact file, from which the same bytes can be restored.
+//! Archives of saved images: a disk image in one compact file, from which the same bytes can be restored.
 //!
 //! Not saved: blocks of zeros, blocks that the file system does not use, and file contents written by aging; of the latter only the start
 //! position is saved, because they can be regenerated ([`replay::Position`]). The rest is compressed. The file contains a manifest that can
@@ -20,10 +20,10 @@ pub use digest::Digest;
 pub use error::Error;
 pub use format::VERSION;
 pub use manifest::{ArchiveContents, Manifest};
-pub use read::{ArchivedImage, Difference};
+pub use read::{ArchivedImage, BlockDiff};
 pub use runs::BLOCK_BYTES;
 pub use used_blocks::UsedBlocks;
-pub use write::{Progress, write};
+pub use write::{ProgressFn, write};
 
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

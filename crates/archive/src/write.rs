@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use std::io::{BufWriter, Write as _};
 
 /// Called with the bytes of the image that are done and the total.
-pub type Progress<'w> = dyn FnMut(u64, u64) + 'w;
+pub type ProgressFn<'w> = dyn FnMut(u64, u64) + 'w;
 
 /// Frames in memory per thread.
 const FRAMES_PER_THREAD: usize = 2;
@@ -23,7 +23,7 @@ pub fn write(
     out: &mut AtomicFile,
     tool: &str,
     about: serde_json::Value,
-    progress: &mut Progress,
+    progress: &mut ProgressFn,
 ) -> Result<Manifest> {
     let path = out.path().to_owned();
     let fail = || Error::io("writing", &path);
@@ -63,7 +63,7 @@ pub fn write(
             regenerated_bytes: byte_counts.regenerated,
             unused_bytes: blocks.unused_bytes(),
             index_sha256: Digest::of(&index),
-            content_sha256: format::content_of(size_bytes, &entries),
+            content_sha256: format::content_digest(size_bytes, &entries),
         },
         about,
     };

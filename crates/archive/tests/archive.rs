@@ -73,9 +73,9 @@ fn unused_space_is_restored_as_zeros() {
     let mut expected = std::fs::read(&image).unwrap();
     expected[12 << 20..(12 << 20) + 10 * BLOCK as usize].fill(0);
     assert!(std::fs::read(&back).unwrap() == expected);
-    let difference = ArchivedImage::open(&whole).unwrap().difference(&less, &mut |_, _| {}).unwrap();
-    assert_eq!((difference.blocks, difference.only_first, difference.only_second), (10, 10, 0));
-    let same = less.difference(&less, &mut |_, _| {}).unwrap();
+    let diff = ArchivedImage::open(&whole).unwrap().diff(&less, &mut |_, _| {}).unwrap();
+    assert_eq!((diff.blocks, diff.only_first, diff.only_second), (10, 10, 0));
+    let same = less.diff(&less, &mut |_, _| {}).unwrap();
     assert_eq!(same.blocks, 0);
 }
 

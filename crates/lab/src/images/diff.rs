@@ -3,7 +3,7 @@
 use super::{Image, Key};
 use crate::verify::{distances, lengths};
 use crate::{Distances, Error};
-use archive::{ArchiveContents, Difference};
+use archive::{ArchiveContents, BlockDiff};
 use results::Watch;
 use serde::Serialize;
 use serde_json::Value;
@@ -46,8 +46,8 @@ pub fn diff(a: &Path, b: &Path, key: Option<&Key>, watch: &mut dyn Watch) -> Res
     let blocks = match contents[0].size_bytes == contents[1].size_bytes {
         true => {
             let progress = &mut super::progress(watch, "comparing blocks");
-            let Difference { blocks, only_second, only_first } =
-                first.archive.difference(&second.archive, progress)?;
+            let BlockDiff { blocks, only_second, only_first } =
+                first.archive.diff(&second.archive, progress)?;
             Some(Blocks { differ: blocks, only_first, only_second })
         }
         false => None,
