@@ -5,7 +5,7 @@ use crate::args::{ImageAction, SavedImage};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use lab::images::{self, About, Catalogue, Image, Key, RestoreTo, SaveSpec, Shelf};
+use lab::library::{self, About, Catalogue, Image, Key, Library, RestoreTo, SaveSpec};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
             if let Some(dispatch) = vm_dispatch::for_save(&spec)? {
                 return vm_dispatch::run(&dispatch);
             }
-            let saved = images::save(&spec, &mut progress)?;
+            let saved = library::save(&spec, &mut progress)?;
             drop(progress);
             if *json {
                 return output::json(&saved);
@@ -42,7 +42,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
                 None => RestoreTo::Work(work.work.clone()),
             };
             let (file, key) = named(image)?;
-            let restored = images::restore(&file, &to, key.as_ref(), &super::command_line(), &mut progress)?;
+            let restored = library::restore(&file, &to, key.as_ref(), &super::command_line(), &mut progress)?;
             drop(progress);
             if image.json {
                 return output::json(&restored);
@@ -69,7 +69,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
             {
                 return vm_dispatch::run(&dispatch);
             }
-            let checked = images::check(&file, key.as_ref(), scratch.as_deref(), &mut progress)?;
+            let checked = library::check(&file, key.as_ref(), scratch.as_deref(), &mut progress)?;
             drop(progress);
             if image.json {
                 return output::json(&checked);
@@ -82,19 +82,19 @@ pub fn run(action: &ImageAction) -> Result<()> {
         }
         ImageAction::Diff { a, b, key, json } => diff([a, b], find(key)?.as_ref(), *json, progress),
         ImageAction::Key { file, no_password } => {
-            let public = images::make_key(file, !no_password)?;
+            let public = library::make_key(file, !no_password)?;
             output::line(&format!("{}.pub: {public}", file.display()))
         }
         ImageAction::Sign { image, catalogue, key } => {
             let signature = match (image, catalogue) {
-                (Some(image), _) => images::sign(&Shelf::of_user()?.file(image), key)?,
-                (None, Some(catalogue)) => images::sign_catalogue(catalogue, key)?,
+                (Some(image), _) => library::sign(&Library::of_user()?.resolve(image), key)?,
+                (None, Some(catalogue)) => library::sign_catalogue(catalogue, key)?,
                 (None, None) => unreachable!("clap requires one of them"),
             };
             output::line(&signature.display().to_string())
         }
         ImageAction::Fetch { name, catalogue, key, json } => {
-            let fetched = images::fetch(catalogue, name, find(key)?.as_ref(), &mut progress)?;
+            let fetched = library::fetch(catalogue, name, find(key)?.as_ref(), &mut progress)?;
             drop(progress);
             if *json {
                 return output::json(&fetched);
@@ -107,7 +107,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
 
 /// The file of a saved image, and the key that must have signed it.
 fn named(image: &SavedImage) -> Result<(PathBuf, Option<Key>)> {
-    Ok((Shelf::of_user()?.file(&image.image), find(&image.key)?))
+    Ok((Library::of_user()?.resolve(&image.image), find(&image.key)?))
 }
 
 fn find(key: &Option<String>) -> Result<Option<Key>> {
@@ -115,9 +115,9 @@ fn find(key: &Option<String>) -> Result<Option<Key>> {
 }
 
 fn list(json: bool) -> Result<()> {
-    let shelf = Shelf::of_user()?;
+    let library = Library::of_user()?;
     let (mut rows, mut documents, mut damaged) = (Vec::new(), Vec::new(), 0);
-    for file in shelf.files()? {
+    for file in library.files()? {
         match Image::open(&file, None) {
             Ok(image) => {
                 rows.push(row(&image));
@@ -134,7 +134,7 @@ fn list(json: bool) -> Result<()> {
     } else if rows.is_empty() && damaged == 0 {
         output::line(&format!(
             "{} contains no saved images; create one with `senesce image save NAME`",
-            shelf.path().display()
+            library.path().display()
         ))?;
     } else {
         output::table(
@@ -213,9 +213,9 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
 }
 
 fn diff(images: [&Path; 2], key: Option<&Key>, json: bool, mut progress: Progress) -> Result<()> {
-    let shelf = Shelf::of_user()?;
-    let [a, b] = images.map(|image| shelf.file(image));
-    let found = images::diff(&a, &b, key, &mut progress)?;
+    let library = Library::of_user()?;
+    let [a, b] = images.map(|image| library.resolve(image));
+    let found = library::diff(&a, &b, key, &mut progress)?;
     drop(progress);
     if json {
         return output::json(&found);

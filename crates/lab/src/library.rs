@@ -4,23 +4,23 @@ mod about;
 mod catalogue;
 mod check;
 mod diff;
+mod directory;
 mod fetch;
 mod get;
 mod restore;
 mod save;
 mod scores;
-mod shelf;
 mod sign;
 
 pub use about::About;
 pub use catalogue::{Catalogue, CatalogueEntry};
 pub use check::{Checked, Deep, check};
 pub use diff::{Differences, diff};
+pub use directory::{EXTENSION, Library};
 pub use fetch::{Fetched, fetch};
 pub use restore::{RestoreTo, Restored, restore};
 pub use save::{SaveSpec, SavedImage, save};
 pub use scores::Scores;
-pub use shelf::{ENDING, Shelf};
 pub use sign::{Key, make_key, sign, sign_catalogue};
 
 use crate::{Error, messages};

@@ -2,8 +2,8 @@
 
 use super::about::About;
 use super::catalogue::{Catalogue, CatalogueEntry};
+use super::directory::Library;
 use super::get::get;
-use super::shelf::Shelf;
 use super::sign::{self, Key};
 use crate::Error;
 use archive::{ArchivedImage, AtomicFile, Digest};
@@ -37,9 +37,9 @@ pub struct Fetched {
 pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) -> Result<Fetched, Error> {
     let catalogue = Catalogue::load(file, key)?;
     let entry = catalogue.find(name)?;
-    let shelf = Shelf::of_user()?;
-    shelf.make()?;
-    let to = shelf.place(name);
+    let library = Library::of_user()?;
+    library.create()?;
+    let to = library.image_path(name);
     let mut image = AtomicFile::begin(&to)?;
     let base = file.parent().unwrap_or(Path::new(""));
     watch.phase(&format!("{name}: fetching"), entry.bytes);

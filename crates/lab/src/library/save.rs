@@ -1,8 +1,8 @@
 //! Saves an aged file system.
 
 use super::about::About;
+use super::directory::Library;
 use super::scores::Scores;
-use super::shelf::Shelf;
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::messages::bytes;
@@ -50,9 +50,9 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
     let file = match &spec.to {
         Some(path) => path.clone(),
         None => {
-            let shelf = Shelf::of_user()?;
-            shelf.make()?;
-            shelf.place(&spec.name)
+            let library = Library::of_user()?;
+            library.create()?;
+            library.image_path(&spec.name)
         }
     };
     let mut out = AtomicFile::begin(&file)?;
