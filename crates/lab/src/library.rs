@@ -2,26 +2,26 @@
 
 mod about;
 mod catalogue;
-mod check;
 mod diff;
 mod directory;
+mod download;
 mod fetch;
-mod get;
 mod restore;
 mod save;
 mod scores;
 mod sign;
+mod verify;
 
 pub use about::About;
 pub use catalogue::{Catalogue, CatalogueEntry};
-pub use check::{Checked, Deep, check};
 pub use diff::{Differences, diff};
 pub use directory::{EXTENSION, Library};
-pub use fetch::{Fetched, fetch};
-pub use restore::{RestoreTo, Restored, restore};
+pub use fetch::{FetchedImage, fetch};
+pub use restore::{RestoreTo, RestoredImage, restore};
 pub use save::{SaveSpec, SavedImage, save};
 pub use scores::Scores;
 pub use sign::{Key, make_key, sign, sign_catalogue};
+pub use verify::{DeepCheck, VerifiedImage, verify};
 
 use crate::{Error, messages};
 use archive::{ArchivedImage, AtomicFile};

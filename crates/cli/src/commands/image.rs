@@ -69,7 +69,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
             {
                 return vm_dispatch::run(&dispatch);
             }
-            let checked = library::check(&file, key.as_ref(), scratch.as_deref(), &mut progress)?;
+            let checked = library::verify(&file, key.as_ref(), scratch.as_deref(), &mut progress)?;
             drop(progress);
             if image.json {
                 return output::json(&checked);

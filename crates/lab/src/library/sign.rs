@@ -46,11 +46,11 @@ impl Key {
 
     /// Refuses a saved image whose manifest is not signed with this key, according to the signature next to it.
     pub fn check(&self, archive: &ArchivedImage) -> Result<(), Error> {
-        self.check_beside(archive.path(), archive.manifest_text(), &beside(archive.path()))
+        self.check_file(archive.path(), archive.manifest_text(), &signature_path(archive.path()))
     }
 
     /// Refuses `text`, from the file at `path`, if it is not signed with this key, according to the signature at `beside`.
-    pub(super) fn check_beside(&self, path: &Path, text: &[u8], beside: &Path) -> Result<(), Error> {
+    pub(super) fn check_file(&self, path: &Path, text: &[u8], beside: &Path) -> Result<(), Error> {
         let signature = match input::read_to_string(beside) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Refused(format!(
@@ -84,12 +84,12 @@ impl Key {
 }
 
 /// The path of the signature of a saved image.
-pub(super) fn beside(file: &Path) -> PathBuf {
+pub(super) fn signature_path(file: &Path) -> PathBuf {
     with_ending(file, ".manifest.minisig")
 }
 
 /// The path of the signature of a catalogue: the default of minisign itself.
-pub(super) fn of_catalogue(file: &Path) -> PathBuf {
+pub(super) fn catalogue_signature_path(file: &Path) -> PathBuf {
     with_ending(file, ".minisig")
 }
 
@@ -134,14 +134,14 @@ pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
 pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     let archive = ArchivedImage::open(file)?;
     archive.verify(&mut |_, _| {})?;
-    sign_text(archive.manifest_text(), &format!("manifest of {}", name_of(file)), key, beside(file))
+    sign_text(archive.manifest_text(), &format!("manifest of {}", name_of(file)), key, signature_path(file))
 }
 
 /// Signs the catalogue in `file` likewise, after parsing it.
 pub fn sign_catalogue(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     Catalogue::load(file, None)?;
     let text = input::read(file).map_err(Error::io("reading", file))?;
-    sign_text(&text, &format!("catalogue {}", name_of(file)), key, of_catalogue(file))
+    sign_text(&text, &format!("catalogue {}", name_of(file)), key, catalogue_signature_path(file))
 }
 
 fn name_of(file: &Path) -> String {
