@@ -21,7 +21,7 @@ pub use progress::{Life, Progress, lives};
 pub use stats::{
     Correlation, Difference, Interval, Spread, correlation, difference, median_interval, spread,
 };
-pub use store::{Measurement, Merged, NewRun, Run, RunId, STORE, Store, StoreAt, without_secrets};
+pub use store::{Measurement, Merged, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation, without_secrets};
 pub use watch::{Unwatched, Watch};
 
 /// The program and its version, as recorded with results.

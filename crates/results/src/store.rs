@@ -1,15 +1,15 @@
 //! The result store: an SQLite file, or a PostgreSQL database that many machines fill. Every measurement is written immediately, so that a
 //! run killed at any moment leaves everything measured before.
 
-mod at;
 mod layout;
+mod location;
 mod merge;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sql;
 mod sqlite;
 
-pub use at::{STORE, StoreAt, without_secrets};
+pub use location::{STORE_FILE, StoreLocation, without_secrets};
 pub use merge::Merged;
 
 use crate::heartbeat::{Heartbeat, RecordedProgress};
@@ -92,14 +92,14 @@ const AT_ONCE: usize = 500;
 impl Store {
     /// Opens the store in the file at `path`. Creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Store, Error> {
-        StoreAt::File(path.to_owned()).open()
+        StoreLocation::File(path.to_owned()).open()
     }
 
     /// A store with an opened and prepared database.
-    fn of(at: &StoreAt, ready: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
-        let name = at.to_string();
+    fn of(location: &StoreLocation, ready: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
+        let name = location.to_string();
         match ready {
-            Ok(db) => Ok(Store { heartbeat: Heartbeat::new(at), name, db }),
+            Ok(db) => Ok(Store { heartbeat: Heartbeat::new(location), name, db }),
             Err(source) => Err(Error::Store { store: name, source }),
         }
     }

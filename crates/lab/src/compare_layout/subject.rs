@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::library::Library;
 use crate::manifest::{Home, Made, Manifest};
-use results::STORE;
+use results::STORE_FILE;
 use std::path::{Path, PathBuf};
 
 /// The location of a file system to inspect.
@@ -22,7 +22,7 @@ impl Subject {
     /// with a name appended, as in `senesce-work/a`; a saved image, by its path or its name in the library.
     pub fn find(word: &str) -> Result<Subject, Error> {
         let path = Path::new(word);
-        if path.is_dir() && path.join(STORE).is_file() {
+        if path.is_dir() && path.join(STORE_FILE).is_file() {
             return Subject::aged(&only(path)?);
         }
         if path.exists() && path.extension().is_none_or(|extension| extension != crate::library::EXTENSION) {

@@ -18,7 +18,7 @@ use crate::manifest::Home;
 use crate::series::Series;
 use crate::workload::interrupted;
 use disk::Session;
-use results::{NewRun, PartialResults, RunId, Store, StoreAt, Watch};
+use results::{NewRun, PartialResults, RunId, Store, StoreLocation, Watch};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::process::Command;
@@ -35,7 +35,7 @@ pub struct RunSpec {
     /// The work directory.
     pub work: PathBuf,
     /// Result store; by default the store of the work directory.
-    pub store: Option<StoreAt>,
+    pub store: Option<StoreLocation>,
     /// Whether checkpoints that the store already holds are reused.
     pub resume: bool,
     /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::apart`].
@@ -55,7 +55,7 @@ impl RunSpec {
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let spec = plan.spec;
     let work = crate::Work::take(&spec.work)?;
-    let store = spec.store.as_ref().map_or_else(|| work.store(), StoreAt::open)?;
+    let store = spec.store.as_ref().map_or_else(|| work.store(), StoreLocation::open)?;
     let figure = &spec.experiment.figure;
     let new = NewRun {
         kind: super::KIND,

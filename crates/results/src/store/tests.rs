@@ -70,12 +70,12 @@ fn reading_an_older_store_reports_how_to_upgrade_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("old.db");
     old(&path);
-    let at = StoreAt::File(path.clone());
-    let Err(error) = at.read() else { panic!("an older store was read") };
+    let at = StoreLocation::File(path.clone());
+    let Err(error) = at.open_read_only() else { panic!("an older store was read") };
     let expected = format!("{}: it has layout 1; any run or `senesce report` upgrades it", path.display());
     assert_eq!(error.to_string(), format!("result store {expected}"));
     drop(at.open().unwrap());
-    let read = at.read().unwrap();
+    let read = at.open_read_only().unwrap();
     assert_eq!(read.runs().unwrap().len(), 2);
     assert!(read.begin(&new("age", "new", json!({}))).is_err(), "a read-only store was written");
 }
@@ -104,8 +104,8 @@ fn files_of_other_programs_are_left_unchanged() {
         let before = std::fs::read(&path).unwrap();
         let names = || std::fs::read_dir(dir.path()).unwrap().count();
         let files = names();
-        let at = StoreAt::File(path.clone());
-        for opened in [at.open(), at.read(), at.open_there()] {
+        let at = StoreLocation::File(path.clone());
+        for opened in [at.open(), at.open_read_only(), at.open_existing()] {
             let Err(error) = opened else { panic!("{} was opened", path.display()) };
             let expected = format!(
                 "result store {}: it is an SQLite file of another program ({why}); it is left unchanged; name another file",
@@ -123,7 +123,7 @@ fn files_of_other_programs_are_left_unchanged() {
     let path = dir.path().join("open.db");
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch(wal).unwrap();
-    assert!(StoreAt::File(path).open().is_err_and(|error| error.to_string().contains("tables notes")));
+    assert!(StoreLocation::File(path).open().is_err_and(|error| error.to_string().contains("tables notes")));
     let count: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
     assert_eq!(count, 1);
 }

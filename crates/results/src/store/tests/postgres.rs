@@ -12,9 +12,9 @@ mod cluster;
 #[path = "../../../../stores/tests/services/server.rs"]
 mod server;
 
-fn url(server: &Server, secret: &str) -> StoreAt {
+fn url(server: &Server, secret: &str) -> StoreLocation {
     let secret = secret.replace('/', "%2F").replace('+', "%2B");
-    StoreAt::named(&format!("postgres://{USER}:{secret}@127.0.0.1:{}/postgres", server.port))
+    StoreLocation::parse(&format!("postgres://{USER}:{secret}@127.0.0.1:{}/postgres", server.port))
 }
 
 #[test]
