@@ -119,16 +119,16 @@ fn recorded(
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<MetadataOutcome, Error> {
     let run = store.map(|store| begin(store, spec)).transpose()?;
-    let mut noted = store.map(|store| store.noted(&mut *watch));
-    let watch: &mut dyn Watch = match &mut noted {
-        Some(noted) => noted,
+    let mut recorded = store.map(|store| store.record_progress(&mut *watch));
+    let watch: &mut dyn Watch = match &mut recorded {
+        Some(recorded) => recorded,
         None => watch,
     };
     let mut recorder =
         Recorder { spec, watch, seen, store: store.zip(run), phases: Vec::new(), failed: None };
     let result = limited(spec, external, &mut recorder);
     if let (Some(store), Some(run)) = (store, run) {
-        store.end_by(run, &result)?;
+        store.end_with(run, &result)?;
     }
     let phases = recorder.phases;
     Ok(MetadataOutcome {

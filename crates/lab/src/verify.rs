@@ -112,7 +112,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         parameters: parameters(&spec.case),
     })?;
     work.keep();
-    let watch = &mut store.noted(watch);
+    let watch = &mut store.record_progress(watch);
     let verified = match agreed {
         Some(agreed) => Ok(agreed),
         None => Session::begin()
@@ -126,7 +126,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
     if let Ok(verified) = &verified {
         record(&store, run, verified)?;
     }
-    store.end_by(run, &verified)?;
+    store.end_with(run, &verified)?;
     verified
 }
 

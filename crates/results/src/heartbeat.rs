@@ -54,7 +54,7 @@ impl Heartbeat {
         self.shared.state().open.retain(|(open, _)| *open != run);
     }
 
-    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
+    pub fn record_progress<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
         RecordedProgress { watch, shared: self.shared.clone() }
     }
 }
@@ -87,7 +87,7 @@ fn beat(location: &StoreLocation, shared: &Shared) {
         let notes = state.notes(since_1970_s(SystemTime::now()));
         drop(state);
         if !notes.is_empty() {
-            let open = || location.open().and_then(|store| store.relax().map(|()| store)).ok();
+            let open = || location.open().and_then(|store| store.disable_sync().map(|()| store)).ok();
             store = store.or_else(open);
             for (run, progress) in &notes {
                 let _ = store.as_ref().map(|store| progress.record(store, *run));
@@ -147,7 +147,7 @@ mod tests {
     use crate::store::NewRun;
     use crate::{Progress, RunId, Store, StoreLocation, Unwatched, Watch as _};
 
-    fn noted(store: &Store, run: RunId) -> Progress {
+    fn last_progress(store: &Store, run: RunId) -> Progress {
         testing::wait_for("a heartbeat", || Progress::load(store, run).unwrap())
     }
 
@@ -161,14 +161,14 @@ mod tests {
         store.end(over, "done", None).unwrap();
         let [outer, inner] = ["outer", "inner"].map(|name| store.begin(&new(name)).unwrap());
         let mut nobody = Unwatched;
-        let mut watch = store.noted(&mut nobody);
+        let mut watch = store.record_progress(&mut nobody);
         watch.steps(2, 5);
         watch.phase("aging", Some(100));
         watch.at(30);
         let reader = StoreLocation::File(path).open_read_only().unwrap();
-        let seen = noted(&reader, inner);
+        let seen = last_progress(&reader, inner);
         assert_eq!((seen.phase.as_str(), seen.done, seen.total, seen.steps), ("aging", 30, Some(100), None));
-        assert_eq!(noted(&reader, outer).steps, Some((2, 5)));
+        assert_eq!(last_progress(&reader, outer).steps, Some((2, 5)));
         assert_eq!(Progress::load(&reader, over).unwrap(), None);
     }
 }

@@ -162,10 +162,10 @@ mod tests {
         let new = |name| NewRun { kind: "age", name, command: "", seed: None, parameters: "".into() };
         let [old, series, checkpoint] =
             ["old", "series", "checkpoint"].map(|name| store.begin(&new(name)).unwrap());
-        let noted = |run, at_s| Progress { at_s, ..Progress::default() }.record(&store, run).unwrap();
-        noted(old, 1000.0);
-        noted(series, 9000.0);
-        noted(checkpoint, 9000.1);
+        let heartbeat = |run, at_s| Progress { at_s, ..Progress::default() }.record(&store, run).unwrap();
+        heartbeat(old, 1000.0);
+        heartbeat(series, 9000.0);
+        heartbeat(checkpoint, 9000.1);
         let runs = store.runs().unwrap();
         let at = |now_s, held| {
             let found = lives(&store, &runs, held, UNIX_EPOCH + Duration::from_secs(now_s)).unwrap();

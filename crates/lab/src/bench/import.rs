@@ -50,7 +50,7 @@ fn record(store: &Store, one: &ImportedFile, command: &str) -> Result<(), Error>
     let recorded = store
         .record_all(run, &numbers)
         .and_then(|()| store.record_document(run, "", "imported", &one.imported));
-    store.end_by(run, &recorded)?;
+    store.end_with(run, &recorded)?;
     Ok(recorded?)
 }
 

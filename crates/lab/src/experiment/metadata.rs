@@ -178,7 +178,7 @@ impl Measuring<'_> {
                 }
                 Ok(())
             });
-            self.store.end_by(run, &recorded)?;
+            self.store.end_with(run, &recorded)?;
             recorded?;
         }
         Ok(())

@@ -64,15 +64,15 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         seed: None,
         parameters: standing::parameters(&spec.experiment, &spec.scale),
     };
-    let Some(run) = store.begin_alone(&new, |run| standing::is_at(run, &spec.scale))? else {
+    let Some(run) = store.begin_exclusive(&new, |run| standing::is_at(run, &spec.scale))? else {
         return Err(Error::Busy(format!(
             "{figure} at scale {} is already running in another process with this store; wait for it",
             spec.scale
         )));
     };
     work.keep();
-    let outcome = run_jobs(plan, &store, run, &mut store.noted(watch));
-    store.end_by(run, &outcome)?;
+    let outcome = run_jobs(plan, &store, run, &mut store.record_progress(watch));
+    store.end_with(run, &outcome)?;
     outcome
 }
 

@@ -35,7 +35,7 @@ impl Store {
         let mut here: HashMap<i64, i64> = HashMap::new();
         for run in from.runs()? {
             // Other processes may merge the same store concurrently.
-            let did = self.as_one(|| match self.known(&run)? {
+            let did = self.transaction(|| match self.known(&run)? {
                 None if run.state == "running" => Ok((None, Did::Leave)),
                 Some((id, gone_on)) if !gone_on || run.state == "running" => Ok((Some(id), Did::Know)),
                 known => {

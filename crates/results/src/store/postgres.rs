@@ -42,7 +42,7 @@ const POSTGRES: Dialect = Dialect {
     real: "DOUBLE PRECISION",
     table: "",
     keyed_table: "",
-    relax: "SET synchronous_commit TO off",
+    disable_sync: "SET synchronous_commit TO off",
     begin: concat!("BEGIN; SELECT ", lock!()),
 };
 

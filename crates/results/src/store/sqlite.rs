@@ -167,7 +167,7 @@ const SQLITE: Dialect = Dialect {
     real: "REAL",
     table: "STRICT",
     keyed_table: "STRICT, WITHOUT ROWID",
-    relax: "PRAGMA synchronous = normal",
+    disable_sync: "PRAGMA synchronous = normal",
     begin: "BEGIN IMMEDIATE",
 };
 

@@ -196,20 +196,20 @@ pub(super) fn check_measurements(store: &Store) {
 fn only_one_process_begins_the_same_work() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
-    check_begin_alone(&Store::open(&path).unwrap(), &Store::open(&path).unwrap());
+    check_begin_exclusive(&Store::open(&path).unwrap(), &Store::open(&path).unwrap());
 }
 
 /// Checks for every kind of store.
-pub(super) fn check_begin_alone(a: &Store, b: &Store) {
+pub(super) fn check_begin_exclusive(a: &Store, b: &Store) {
     let work = |scale: &str| new("experiment", "alone", json!({ "scale": scale }));
     let same = |run: &Run| run.parameters["scale"] == "small";
-    let first = a.begin_alone(&work("small"), same).unwrap().expect("no process runs it yet");
-    assert_eq!(b.begin_alone(&work("small"), same).unwrap(), None);
+    let first = a.begin_exclusive(&work("small"), same).unwrap().expect("no process runs it yet");
+    assert_eq!(b.begin_exclusive(&work("small"), same).unwrap(), None);
     assert_eq!(b.running("experiment", "alone").unwrap().len(), 1);
-    let other = b.begin_alone(&work("paper"), |run| run.parameters["scale"] == "paper").unwrap();
+    let other = b.begin_exclusive(&work("paper"), |run| run.parameters["scale"] == "paper").unwrap();
     assert!(other.is_some(), "another scale is different work");
     a.end(first, "interrupted", None).unwrap();
-    assert!(b.begin_alone(&work("small"), same).unwrap().is_some());
+    assert!(b.begin_exclusive(&work("small"), same).unwrap().is_some());
 }
 
 #[test]
@@ -267,7 +267,7 @@ pub(super) fn check_merge(into: &Store, from: &Store) {
     from.record_all(left, &[number("", "x", "s", 1, 0.1), number("", "y", "s", 1, 0.2)]).unwrap();
     from.end(left, "interrupted", Some("by hand")).unwrap();
     assert_eq!(into.merge(from).unwrap().taken, 1);
-    from.again(left).unwrap();
+    from.resume(left).unwrap();
     from.record(left, &number("", "x", "s", 1, 0.3)).unwrap();
     assert_eq!(into.merge(from).unwrap().taken, 0, "the run has not ended");
     from.end(left, "done", None).unwrap();
