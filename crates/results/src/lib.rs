@@ -17,7 +17,7 @@ pub use heartbeat::RecordedProgress;
 pub use machine::Machine;
 pub use measures::Measure;
 pub use partial_results::PartialResults;
-pub use progress::{Life, Progress, lives};
+pub use progress::{Liveness, Progress, liveness};
 pub use stats::{
     Correlation, Difference, Interval, Spread, correlation, difference, median_interval, spread,
 };

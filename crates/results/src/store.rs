@@ -179,7 +179,7 @@ impl Store {
         let runs = self.runs_of(&statement, &[kind.into(), name.into()])?;
         let mut live = Vec::new();
         for run in runs {
-            if self.try_(self.db.lives(run.holder.as_deref().unwrap_or_default()))? {
+            if self.try_(self.db.is_alive(run.holder.as_deref().unwrap_or_default()))? {
                 live.push(run);
             }
         }

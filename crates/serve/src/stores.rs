@@ -1,7 +1,7 @@
 //! The stores to show.
 
 use lab::Error;
-use results::{Life, Progress, Run, RunId, Store, StoreLocation, lives};
+use results::{Liveness, Progress, Run, RunId, Store, StoreLocation, liveness};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::SystemTime;
@@ -46,8 +46,8 @@ impl Place {
         let store = self.at.open_read_only()?;
         let runs = store.runs()?;
         let held = self.file().and_then(Path::parent).is_some_and(disk::WorkLock::is_held);
-        let lives = lives(&store, &runs, held, SystemTime::now())?;
-        Ok(Opened { store, runs, lives })
+        let liveness = liveness(&store, &runs, held, SystemTime::now())?;
+        Ok(Opened { store, runs, liveness })
     }
 }
 
@@ -55,7 +55,7 @@ impl Place {
 pub struct Opened {
     pub store: Store,
     pub runs: Vec<Run>,
-    lives: HashMap<i64, (Life, Option<Progress>)>,
+    liveness: HashMap<i64, (Liveness, Option<Progress>)>,
 }
 
 impl Opened {
@@ -66,7 +66,7 @@ impl Opened {
 
     /// The progress of a run; for an ended run, the last recorded one.
     pub fn progress(&self, run: &Run) -> Option<Progress> {
-        match self.lives.get(&run.id.0) {
+        match self.liveness.get(&run.id.0) {
             Some((_, progress)) => progress.clone(),
             None => None,
         }
@@ -74,9 +74,9 @@ impl Opened {
 
     /// The state of a run: the stored one, except for a run that neither ended nor is alive.
     pub fn state<'r>(&self, run: &'r Run) -> &'r str {
-        match self.lives.get(&run.id.0) {
-            Some((Life::Killed, _)) => "killed",
-            Some((Life::Silent, _)) => "silent",
+        match self.liveness.get(&run.id.0) {
+            Some((Liveness::Killed, _)) => "killed",
+            Some((Liveness::Silent, _)) => "silent",
             _ => &run.state,
         }
     }

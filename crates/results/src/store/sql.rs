@@ -120,5 +120,5 @@ pub(super) trait Sql {
     fn holder(&self) -> Result<String, Failure>;
 
     /// Whether the process with this identifier is alive.
-    fn lives(&self, holder: &str) -> Result<bool, Failure>;
+    fn is_alive(&self, holder: &str) -> Result<bool, Failure>;
 }
