@@ -147,8 +147,8 @@ mod tests {
         let b = begun(&store, json!({ "made": { "fs": "xfs", "size": 1 }, "disks": ["hdd"], "repeat": 6 }));
         for repetition in 1..=6 {
             let cost = repetition as f64 / 100.0;
-            store.record(a, &measures::SCAN_S_PER_GIB.number("aged", repetition, 1.0 + cost)).unwrap();
-            store.record(b, &measures::SCAN_S_PER_GIB.number("aged", repetition, 3.0 + cost)).unwrap();
+            store.record(a, &measures::SCAN_S_PER_GIB.measurement("aged", repetition, 1.0 + cost)).unwrap();
+            store.record(b, &measures::SCAN_S_PER_GIB.measurement("aged", repetition, 3.0 + cost)).unwrap();
         }
         store.record(a, &measures::FILES.once("", 10.0)).unwrap();
         store.record(b, &measures::FILES.once("", 20.0)).unwrap();

@@ -346,7 +346,7 @@ fn numbers(
     for model in models {
         let cost = scanned.modelled_s_per_gib(model, disk_bytes);
         let measure = measures::MODELLED_S_PER_GIB.on(model.name());
-        numbers.extend(cost.map(|s| measure.number(subject, repetition, s)));
+        numbers.extend(cost.map(|s| measure.measurement(subject, repetition, s)));
     }
     numbers
 }

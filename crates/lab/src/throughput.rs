@@ -53,7 +53,7 @@ impl Once {
             (measures::WALL_BYTES_PER_S, wall),
         ];
         let one = |(measure, rate): (Measure, Option<f64>)| {
-            rate.map(|rate| measure.of(what).number(subject, repetition, rate))
+            rate.map(|rate| measure.of(what).measurement(subject, repetition, rate))
         };
         rates.into_iter().filter_map(one).collect()
     }

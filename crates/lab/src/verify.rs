@@ -204,7 +204,7 @@ fn record(store: &Store, run: RunId, verified: &Verified) -> Result<(), results:
     for (day, repetition) in verified.days.iter().zip(1..) {
         let sides = [("real", day.real_score), ("replayed", day.replayed_score)];
         for (side, score) in sides.into_iter().filter_map(|(side, score)| Some((side, score?))) {
-            numbers.push(measures::LAYOUT_SCORE.number(side, repetition, score));
+            numbers.push(measures::LAYOUT_SCORE.measurement(side, repetition, score));
         }
     }
     numbers.extend(verified.mean_abs_difference.map(|mean| measures::MEAN_ABS_DIFFERENCE.once("", mean)));
