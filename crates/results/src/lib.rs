@@ -21,7 +21,9 @@ pub use progress::{Liveness, Progress, liveness};
 pub use stats::{
     Correlation, Difference, Interval, Spread, correlation, difference, median_interval, spread,
 };
-pub use store::{Measurement, Merged, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation, without_secrets};
+pub use store::{
+    Measurement, MergeCounts, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation, without_secrets,
+};
 pub use watch::{Unwatched, Watch};
 
 /// The program and its version, as recorded with results.

@@ -10,7 +10,7 @@ mod sql;
 mod sqlite;
 
 pub use location::{STORE_FILE, StoreLocation, without_secrets};
-pub use merge::Merged;
+pub use merge::MergeCounts;
 
 use crate::heartbeat::{Heartbeat, RecordedProgress};
 use crate::{Error, Machine, RunError, Watch};

@@ -4,7 +4,7 @@ use crate::args::StoreAction;
 use crate::output;
 use anyhow::{Context as _, Result};
 use results::measures::{Better, MEASURES};
-use results::{Merged, StoreLocation};
+use results::{MergeCounts, StoreLocation};
 
 pub fn run(action: &StoreAction) -> Result<()> {
     match action {
@@ -24,15 +24,15 @@ fn merge(from: &[String], into: &str, json: bool) -> Result<()> {
         merged.push((at, into.merge(store).with_context(|| format!("merging {at}"))?));
     }
     if json {
-        let row = |(at, Merged { taken, known, unfinished }): &(&StoreLocation, Merged)| {
+        let row = |(at, MergeCounts { copied, unchanged, unfinished }): &(&StoreLocation, MergeCounts)| {
             let store = at.to_string();
-            serde_json::json!({ "store": store, "taken": taken, "known": known, "unfinished": unfinished })
+            serde_json::json!({ "store": store, "taken": copied, "known": unchanged, "unfinished": unfinished })
         };
         return output::json(&serde_json::json!({ "merged": merged.iter().map(row).collect::<Vec<_>>() }));
     }
-    for (at, Merged { taken, known, unfinished }) in merged {
+    for (at, MergeCounts { copied, unchanged, unfinished }) in merged {
         output::line(&format!(
-            "{at}: {taken} runs merged, {known} already present, {unfinished} unfinished and left out"
+            "{at}: {copied} runs merged, {unchanged} already present, {unfinished} unfinished and left out"
         ))?;
     }
     Ok(())

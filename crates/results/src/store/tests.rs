@@ -62,7 +62,7 @@ fn older_store_opens_with_all_data() {
     assert_eq!(later, RunId(5));
     // Copies of an old store hold the same runs, regardless of which one is migrated first.
     let copy = Store::open(&dir.path().join("copy.db")).unwrap();
-    assert_eq!(store.merge(&copy).unwrap(), Merged { taken: 0, known: 2, unfinished: 0 });
+    assert_eq!(store.merge(&copy).unwrap(), MergeCounts { copied: 0, unchanged: 2, unfinished: 0 });
 }
 
 #[test]
@@ -248,7 +248,7 @@ pub(super) fn check_merge(into: &Store, from: &Store) {
     let merged = into.merge(from).unwrap();
     let running = from.runs().unwrap().iter().filter(|run| run.state == "running").count();
     let ended = from.runs().unwrap().len() - running;
-    assert_eq!((merged.taken as usize, merged.unfinished as usize), (ended, running));
+    assert_eq!((merged.copied as usize, merged.unfinished as usize), (ended, running));
     let runs = into.runs().unwrap();
     assert_eq!(runs.len(), before + ended);
     let compared = runs.iter().rfind(|run| run.kind == "compare").unwrap();
@@ -258,27 +258,31 @@ pub(super) fn check_merge(into: &Store, from: &Store) {
     assert_eq!(into.document(compared.id, "", "outcome").unwrap(), Some(json!({ "of": "compare" })));
     let kept = from.runs().unwrap();
     assert!(kept.iter().any(|run| run.started == compared.started && run.uid == compared.uid));
-    assert_eq!(into.merge(from).unwrap().taken, 0, "existing runs are not copied again");
+    assert_eq!(into.merge(from).unwrap().copied, 0, "existing runs are not copied again");
     let all = from.runs().unwrap().len() as u64;
-    assert_eq!(from.merge(from).unwrap(), Merged { taken: 0, known: all, unfinished: 0 }, "into itself");
+    assert_eq!(
+        from.merge(from).unwrap(),
+        MergeCounts { copied: 0, unchanged: all, unfinished: 0 },
+        "into itself"
+    );
 
     // Runs that have continued are copied again, with their current data, to the same place.
     let left = from.begin(&new("age", "left", json!({}))).unwrap();
     from.record_all(left, &[number("", "x", "s", 1, 0.1), number("", "y", "s", 1, 0.2)]).unwrap();
     from.end(left, "interrupted", Some("by hand")).unwrap();
-    assert_eq!(into.merge(from).unwrap().taken, 1);
+    assert_eq!(into.merge(from).unwrap().copied, 1);
     from.resume(left).unwrap();
     from.record(left, &number("", "x", "s", 1, 0.3)).unwrap();
-    assert_eq!(into.merge(from).unwrap().taken, 0, "the run has not ended");
+    assert_eq!(into.merge(from).unwrap().copied, 0, "the run has not ended");
     from.end(left, "done", None).unwrap();
-    assert_eq!(into.merge(from).unwrap().taken, 1);
-    assert_eq!(into.merge(from).unwrap().taken, 0);
+    assert_eq!(into.merge(from).unwrap().copied, 1);
+    assert_eq!(into.merge(from).unwrap().copied, 0);
     let uid = from.runs().unwrap().into_iter().find(|run| run.id == left).unwrap().uid;
     let here: Vec<Run> = into.runs().unwrap().into_iter().filter(|run| run.uid == uid).collect();
     assert_eq!((here.len(), here[0].state.as_str(), &here[0].error), (1, "done", &None));
     assert_eq!(into.measurements(here[0].id).unwrap(), from.measurements(left).unwrap());
     // And in the other direction, with no changes.
-    assert_eq!(from.merge(into).unwrap().known, into.runs().unwrap().len() as u64 - before as u64);
+    assert_eq!(from.merge(into).unwrap().unchanged, into.runs().unwrap().len() as u64 - before as u64);
 }
 
 #[cfg(feature = "postgres")]
