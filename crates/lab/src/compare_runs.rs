@@ -156,7 +156,7 @@ mod tests {
         let runs = store.runs().unwrap();
         let comparison = compare_runs((&store, &runs[0]), (&store, &runs[1])).unwrap();
         let [files, cost] = &comparison.measures[..] else { panic!("{comparison:?}") };
-        assert!(!files.difference.can_tell() && files.difference.ratio == Some(2.0));
+        assert!(!files.difference.can_detect() && files.difference.ratio == Some(2.0));
         assert!(cost.difference.is_significant() && (cost.difference.ratio.unwrap() - 2.93).abs() < 0.01);
         assert_eq!(
             (cost.medians[1].median, cost.subject.as_str(), comparison.alone),
