@@ -145,7 +145,7 @@ impl Watch for RecordedProgress<'_> {
 #[cfg(test)]
 mod tests {
     use crate::store::NewRun;
-    use crate::{Progress, RunId, Store, StoreLocation, Unwatched, Watch as _};
+    use crate::{IgnoreProgress, Progress, RunId, Store, StoreLocation, Watch as _};
 
     fn last_progress(store: &Store, run: RunId) -> Progress {
         testing::wait_for("a heartbeat", || Progress::load(store, run).unwrap())
@@ -160,8 +160,8 @@ mod tests {
         let over = store.begin(&new("over")).unwrap();
         store.end(over, "done", None).unwrap();
         let [outer, inner] = ["outer", "inner"].map(|name| store.begin(&new(name)).unwrap());
-        let mut nobody = Unwatched;
-        let mut watch = store.record_progress(&mut nobody);
+        let mut ignore = IgnoreProgress;
+        let mut watch = store.record_progress(&mut ignore);
         watch.steps(2, 5);
         watch.phase("aging", Some(100));
         watch.at(30);

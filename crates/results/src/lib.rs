@@ -25,7 +25,7 @@ pub use stats::{
 pub use store::{
     Measurement, MergeCounts, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation, without_secrets,
 };
-pub use watch::{Unwatched, Watch};
+pub use watch::{IgnoreProgress, Watch};
 
 /// The program and its version, as recorded with results.
 pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));
