@@ -268,9 +268,9 @@ impl OpenPlan<'_> {
         let removed = unaged.map_or(Ok(()), Unaged::remove);
         let restored = restored?;
         match result {
-            Err(_) if disk::interrupted() => Err(Error::Interrupted(restored.said_of(&self.name))),
+            Err(_) if disk::interrupted() => Err(Error::Interrupted(restored.message(&self.name))),
             Err(error) => {
-                watch.say(&restored.said_of(&self.name));
+                watch.say(&restored.message(&self.name));
                 Err(error)
             }
             Ok(result) => removed.map(|()| Measured { name: self.name, restored, disk, result }),
