@@ -14,8 +14,8 @@ pub fn aged(lab: &Lab, fs: &str, size: &str, more: &str) -> PathBuf {
     lab.work().join("a.img")
 }
 
-pub fn shelf(lab: &Lab, name: &str) -> PathBuf {
-    lab.path().join("shelf").join(name)
+pub fn library(lab: &Lab, name: &str) -> PathBuf {
+    lab.path().join("library").join(name)
 }
 
 pub fn sha256(path: &Path) -> String {
@@ -35,7 +35,7 @@ fn round_trip(fs: &str, size: &str) {
         if ["btrfs", "xfs"].contains(&fs) { "--fullness 0.6 --overwrites 1" } else { "--overwrites 1" };
     let image = aged(&lab, fs, size, more);
     let saved = lab.json("image save a --work work");
-    let file = shelf(&lab, "a.aged");
+    let file = library(&lab, "a.aged");
     let allocated = |path: &Path| std::fs::metadata(path).unwrap().blocks() * 512;
     let file_bytes = std::fs::metadata(&file).unwrap().len();
     println!("{fs}: {file_bytes} bytes of {} on disk: {}", allocated(&image), saved["contents"]);
@@ -148,7 +148,7 @@ fn flipped_byte_is_detected() {
     let lab = Lab::new();
     aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     lab.run("image save a --work work");
-    let file = shelf(&lab, "a.aged");
+    let file = library(&lab, "a.aged");
     let whole = std::fs::read(&file).unwrap();
     for at in [0, 9, 100, whole.len() / 2, whole.len() - 2000, whole.len() - 1] {
         let mut flipped = whole.clone();
@@ -194,7 +194,7 @@ fn only_signed_images_are_accepted() {
     lab.run(
         "age --fs ext4 --size 64MiB --profile wang_os --fullness 0.5 --overwrites 1 --seed 4 --no-fill --name a --work work",
     );
-    std::fs::remove_file(shelf(&lab, "a.aged")).unwrap();
+    std::fs::remove_file(library(&lab, "a.aged")).unwrap();
     lab.run("image save a --work work");
     lab.run("image verify a");
     lab.refused("image verify a --key mine.pub", "do not trust it");

@@ -1,7 +1,7 @@
 //! Saved images and catalogues from untrusted sources, and protected targets.
 
 use crate::common::{Lab, Mounted, text};
-use crate::images::{aged, serve, sha256, shelf};
+use crate::images::{aged, library, serve, sha256};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,7 +17,7 @@ fn saved() -> (Lab, PathBuf) {
 
 /// Creates a copy of the saved image a with `from` in its manifest replaced by `to`, and with valid checksums.
 fn forge(lab: &Lab, from: &str, to: &str) {
-    let bytes = std::fs::read(shelf(lab, "a.aged")).unwrap();
+    let bytes = std::fs::read(library(lab, "a.aged")).unwrap();
     let (rest, trailer) = bytes.split_at(bytes.len() - 56);
     let manifest_bytes = u64::from_le_bytes(trailer[8..16].try_into().unwrap()) as usize;
     let (rest, manifest) = rest.split_at(rest.len() - manifest_bytes);
@@ -31,7 +31,7 @@ fn forge(lab: &Lab, from: &str, to: &str) {
     let sum: Vec<u8> = (0..32).map(|at| u8::from_str_radix(&sum[2 * at..2 * at + 2], 16).unwrap()).collect();
     let len = (manifest.len() as u64).to_le_bytes();
     let forged = [rest, manifest.as_bytes(), &trailer[..8], &len, &sum, &trailer[48..]].concat();
-    std::fs::write(shelf(lab, "forged.aged"), forged).unwrap();
+    std::fs::write(library(lab, "forged.aged"), forged).unwrap();
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn forged_catalogue_cannot_access_other_files() {
     needs!("ext4");
     let (lab, _) = saved();
     std::fs::create_dir(lab.path().join("there")).unwrap();
-    std::fs::rename(shelf(&lab, "a.aged"), lab.path().join("there/a.aged")).unwrap();
+    std::fs::rename(library(&lab, "a.aged"), lab.path().join("there/a.aged")).unwrap();
     for key in ["mine", "other"] {
         lab.run(&format!("image key {key} --no-password"));
     }
@@ -91,11 +91,11 @@ fn forged_catalogue_cannot_access_other_files() {
     // The library directory is used whatever the image name looks like.
     catalogue("b.aged", "there/a.aged", &by_sum);
     lab.run("image fetch b.aged --catalogue list.toml");
-    assert!(shelf(&lab, "b.aged.aged").is_file() && !lab.path().join("b.aged").exists());
+    assert!(library(&lab, "b.aged.aged").is_file() && !lab.path().join("b.aged").exists());
 
     // A killed fetch can leave a signature without an image.
     catalogue("c", "there/a.aged", &format!("key = {mine:?}"));
-    std::fs::copy(lab.path().join("there/a.aged.manifest.minisig"), shelf(&lab, "c.aged.manifest.minisig"))
+    std::fs::copy(lab.path().join("there/a.aged.manifest.minisig"), library(&lab, "c.aged.manifest.minisig"))
         .unwrap();
     lab.refused("image fetch c --catalogue list.toml --key mine.pub", "has no signature");
     lab.run("image sign --catalogue list.toml --key mine");
@@ -104,7 +104,7 @@ fn forged_catalogue_cannot_access_other_files() {
     lab.run("image fetch c --catalogue list.toml --key mine.pub");
     catalogue("d", "there/a.aged", &format!("key = {mine:?}"));
     lab.refused("image fetch d --catalogue list.toml --key mine.pub", "do not trust it");
-    std::fs::write(shelf(&lab, "d.aged.manifest.minisig"), "another").unwrap();
+    std::fs::write(library(&lab, "d.aged.manifest.minisig"), "another").unwrap();
     lab.refused("image fetch d --catalogue list.toml", "choose another name");
 }
 

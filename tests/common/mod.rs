@@ -49,7 +49,7 @@ impl Lab {
             .args(args)
             .current_dir(self.path())
             .env("SENESCE_RUN_DIR", self.path().join("run"))
-            .env("SENESCE_IMAGES", self.path().join("shelf"));
+            .env("SENESCE_IMAGES", self.path().join("library"));
         command
     }
 

@@ -44,7 +44,7 @@ pub use served::*;
 pub use verify::*;
 pub use workload::*;
 
-use ::results::StoreAt;
+use ::results::StoreLocation;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -167,13 +167,13 @@ pub struct StoreArg {
 
 impl StoreArg {
     /// The store given by --store.
-    pub fn named(&self) -> Option<StoreAt> {
-        self.store.as_deref().map(StoreAt::named)
+    pub fn named(&self) -> Option<StoreLocation> {
+        self.store.as_deref().map(StoreLocation::parse)
     }
 
     /// The store given by --store, or else the store of the work directory.
-    pub fn or_of(&self, work: &Work) -> StoreAt {
-        self.named().unwrap_or_else(|| StoreAt::of_work(&work.work))
+    pub fn or_of(&self, work: &Work) -> StoreLocation {
+        self.named().unwrap_or_else(|| StoreLocation::of_work_dir(&work.work))
     }
 }
 

@@ -116,9 +116,9 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         store.record_document(run, "", OUTCOME, &outcome)?;
         Ok(outcome)
     };
-    let noted = &mut store.noted(watch);
+    let recorded = &mut store.record_progress(watch);
     // If the partial outcome fails, the final one reports the error.
-    let watch = &mut PartialResults::new(noted, || drop::<Result<_, Error>>(gathered(None)));
+    let watch = &mut PartialResults::new(recorded, || drop::<Result<_, Error>>(gathered(None)));
     let mut series = Series {
         session: &session,
         store: &store,
@@ -150,7 +150,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     let made = series.made;
     let aged = unless_interrupted(aged);
     if aged.is_err() {
-        store.end_by(manifest.run(), &aged)?;
+        store.end_with(manifest.run(), &aged)?;
         // A half-aged file system is useless: the measurements are in the store, and the next aging starts over.
         made.home.remove_half_made()?;
         let path = Manifest::path(&spec.work, &spec.name);

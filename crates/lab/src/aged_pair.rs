@@ -189,7 +189,7 @@ pub(crate) fn measure<T>(
     }
     let run = store.as_ref().zip(plan.run.as_ref());
     let run = run.map(|(store, run)| begin(store, run, &found)).transpose()?;
-    let mut recorded = store.as_ref().map(|store| store.noted(&mut *watch));
+    let mut recorded = store.as_ref().map(|store| store.record_progress(&mut *watch));
     let watch: &mut dyn Watch = match &mut recorded {
         Some(recorded) => recorded,
         None => watch,
@@ -197,7 +197,7 @@ pub(crate) fn measure<T>(
     let open = OpenPlan { plan, name: found.name(), session: &session, store: store.as_ref(), run };
     let result = open.run(opened, watch, body);
     if let (Some(store), Some(run)) = (&store, run) {
-        store.end_by(run, &result)?;
+        store.end_with(run, &result)?;
     }
     result
 }
@@ -268,9 +268,9 @@ impl OpenPlan<'_> {
         let removed = unaged.map_or(Ok(()), Unaged::remove);
         let restored = restored?;
         match result {
-            Err(_) if disk::interrupted() => Err(Error::Interrupted(restored.said_of(&self.name))),
+            Err(_) if disk::interrupted() => Err(Error::Interrupted(restored.message(&self.name))),
             Err(error) => {
-                watch.say(&restored.said_of(&self.name));
+                watch.say(&restored.message(&self.name));
                 Err(error)
             }
             Ok(result) => removed.map(|()| Measured { name: self.name, restored, disk, result }),

@@ -12,7 +12,7 @@ use bench::memory::{self, Occupied};
 use bench::metadata::{self, Interface, Launch, OpenRemote, Phase, PhaseOutcome, Task};
 use disk::{MemoryLimit, Session};
 use ranks::Group;
-use results::measures::{self, Named};
+use results::measures::{self, MeasureInstance};
 use results::{Measurement, NewRun, RunId, Store, Watch};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -119,16 +119,16 @@ fn recorded(
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<MetadataOutcome, Error> {
     let run = store.map(|store| begin(store, spec)).transpose()?;
-    let mut noted = store.map(|store| store.noted(&mut *watch));
-    let watch: &mut dyn Watch = match &mut noted {
-        Some(noted) => noted,
+    let mut recorded = store.map(|store| store.record_progress(&mut *watch));
+    let watch: &mut dyn Watch = match &mut recorded {
+        Some(recorded) => recorded,
         None => watch,
     };
     let mut recorder =
         Recorder { spec, watch, seen, store: store.zip(run), phases: Vec::new(), failed: None };
     let result = limited(spec, external, &mut recorder);
     if let (Some(store), Some(run)) = (store, run) {
-        store.end_by(run, &result)?;
+        store.end_with(run, &result)?;
     }
     let phases = recorder.phases;
     Ok(MetadataOutcome {
@@ -280,17 +280,17 @@ impl Recorder<'_> {
 fn numbers(outcome: &PhaseOutcome) -> Vec<Measurement> {
     let repetition = u64::from(outcome.iteration) + 1;
     // Repeats with waiting times are separate measures.
-    let one = |measure: Named, value| {
-        measure.waiting(outcome.waiting).number(outcome.phase.name(), repetition, value)
+    let one = |measure: MeasureInstance, value| {
+        measure.waiting(outcome.waiting).measurement(outcome.phase.name(), repetition, value)
     };
     let mut numbers = vec![
-        one(measures::OBJECTS.named(), outcome.objects as f64),
-        one(measures::OBJECTS_PER_S.named(), outcome.objects_per_s),
-        one(measures::OPERATIONS_PER_S.named(), outcome.operations_per_s),
-        one(measures::MIB_PER_S.named(), outcome.mib_per_s),
-        one(measures::ERRORS.named(), outcome.errors as f64),
-        one(measures::TIME_S.named(), outcome.time_s),
-        one(measures::BALANCE.named(), outcome.balance),
+        one(measures::OBJECTS.instance(), outcome.objects as f64),
+        one(measures::OBJECTS_PER_S.instance(), outcome.objects_per_s),
+        one(measures::OPERATIONS_PER_S.instance(), outcome.operations_per_s),
+        one(measures::MIB_PER_S.instance(), outcome.mib_per_s),
+        one(measures::ERRORS.instance(), outcome.errors as f64),
+        one(measures::TIME_S.instance(), outcome.time_s),
+        one(measures::BALANCE.instance(), outcome.balance),
     ];
     for (op, us) in &outcome.latency_us {
         let quantiles = [us.min, us.q1, us.median, us.q3, us.p90, us.p99, us.p999, us.max];

@@ -98,9 +98,9 @@ fn compare_one(
 ) -> Result<Pair, Error> {
     let models = Models::of(spec, manifest)?;
     let run = start(spec, manifest, &models, store)?;
-    let watch = &mut store.noted(watch);
+    let watch = &mut store.record_progress(watch);
     let result = unless_interrupted(sides(spec, manifest, &models, store, run, watch));
-    store.end_by(run, &result)?;
+    store.end_with(run, &result)?;
     result?;
     Pair::load(store, run)
 }
@@ -120,7 +120,7 @@ fn start(spec: &CompareSpec, manifest: &Manifest, models: &Models, store: &Store
     if spec.resume
         && let Some(run) = store.runs()?.into_iter().rev().find(same)
     {
-        store.again(run.id)?;
+        store.resume(run.id)?;
         return Ok(run.id);
     }
     let seed = manifest.seed();

@@ -147,8 +147,8 @@ mod tests {
         let b = begun(&store, json!({ "made": { "fs": "xfs", "size": 1 }, "disks": ["hdd"], "repeat": 6 }));
         for repetition in 1..=6 {
             let cost = repetition as f64 / 100.0;
-            store.record(a, &measures::SCAN_S_PER_GIB.number("aged", repetition, 1.0 + cost)).unwrap();
-            store.record(b, &measures::SCAN_S_PER_GIB.number("aged", repetition, 3.0 + cost)).unwrap();
+            store.record(a, &measures::SCAN_S_PER_GIB.measurement("aged", repetition, 1.0 + cost)).unwrap();
+            store.record(b, &measures::SCAN_S_PER_GIB.measurement("aged", repetition, 3.0 + cost)).unwrap();
         }
         store.record(a, &measures::FILES.once("", 10.0)).unwrap();
         store.record(b, &measures::FILES.once("", 20.0)).unwrap();
@@ -156,7 +156,7 @@ mod tests {
         let runs = store.runs().unwrap();
         let comparison = compare_runs((&store, &runs[0]), (&store, &runs[1])).unwrap();
         let [files, cost] = &comparison.measures[..] else { panic!("{comparison:?}") };
-        assert!(!files.difference.can_tell() && files.difference.ratio == Some(2.0));
+        assert!(!files.difference.can_detect() && files.difference.ratio == Some(2.0));
         assert!(cost.difference.is_significant() && (cost.difference.ratio.unwrap() - 2.93).abs() < 0.01);
         assert_eq!(
             (cost.medians[1].median, cost.subject.as_str(), comparison.alone),

@@ -21,7 +21,7 @@ pub enum Error {
     #[error(transparent)]
     Replay(#[from] replay::Error),
     #[error(transparent)]
-    Saved(#[from] saved::Error),
+    Archive(#[from] archive::Error),
     #[error(transparent)]
     Snapshot(#[from] snapshot::Error),
     #[error(transparent)]

@@ -183,7 +183,7 @@ fn numbers(report: &Value, subject: &str, repetition: u64) -> Vec<Measurement> {
     let of_job = |(job, direction, moved): (&str, &'static str, &Value)| {
         let one = |Reported { measure, quantile, pointer, over }: Reported| {
             let measure = measure.of(&format!("{job}_{direction}{quantile}"));
-            value(moved, pointer).map(|value| measure.number(subject, repetition, value / over))
+            value(moved, pointer).map(|value| measure.measurement(subject, repetition, value / over))
         };
         REPORTED.into_iter().filter_map(one).collect::<Vec<_>>()
     };

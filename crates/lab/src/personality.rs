@@ -6,7 +6,7 @@ use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
 use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
-use results::measures::{self, Named};
+use results::measures::{self, MeasureInstance};
 use results::{Interval, Measurement, Watch, median_interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -211,16 +211,16 @@ pub(crate) fn numbers(
     repetition: u64,
     disk: Option<&str>,
 ) -> Vec<Measurement> {
-    let one = |measure: Named, value| {
+    let one = |measure: MeasureInstance, value| {
         let measure = if let Some(disk) = disk { measure.on(disk) } else { measure };
-        measure.number(subject, repetition, value)
+        measure.measurement(subject, repetition, value)
     };
     let outcome = &run.outcome;
     let mut numbers = vec![
-        one(measures::OPERATIONS_PER_S.named(), outcome.operations_per_s),
-        one(measures::MIB_PER_S.named(), outcome.mib_per_s),
+        one(measures::OPERATIONS_PER_S.instance(), outcome.operations_per_s),
+        one(measures::MIB_PER_S.instance(), outcome.mib_per_s),
     ];
-    numbers.extend(run.disk_share.map(|share| one(measures::DISK_SHARE.named(), share)));
+    numbers.extend(run.disk_share.map(|share| one(measures::DISK_SHARE.instance(), share)));
     for (kind, of) in &outcome.of {
         numbers.push(one(measures::OPERATION_PER_S.of(kind), of.per_s));
         let latency =

@@ -68,7 +68,7 @@ pub struct Restored {
 
 impl Restored {
     /// The result in words, for users.
-    pub fn said_of(&self, name: &str) -> String {
+    pub fn message(&self, name: &str) -> String {
         let how = match self.method {
             RollbackMethod::RolledBack => format!("{name} is rolled back"),
             RollbackMethod::Reflinked => format!("{name} is unchanged (ran on a reflink copy, now deleted)"),

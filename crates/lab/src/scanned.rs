@@ -84,7 +84,7 @@ impl Scanned {
 
     /// The measurements for the store.
     pub fn numbers(&self, subject: &str, repetition: u64) -> Vec<Measurement> {
-        let one = |measure: Measure, value: f64| measure.number(subject, repetition, value);
+        let one = |measure: Measure, value: f64| measure.measurement(subject, repetition, value);
         let scan = &self.scan;
         let mut numbers = vec![
             one(measures::SCAN_WALL_S, scan.wall_s),

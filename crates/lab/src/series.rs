@@ -122,7 +122,7 @@ impl Identity {
     ) -> Result<(), Error> {
         let run = self.begin(store, Checkpoint::Round(round), command, seed)?;
         let recorded = store.record_all(run, numbers);
-        store.end_by(run, &recorded)?;
+        store.end_with(run, &recorded)?;
         Ok(recorded?)
     }
 
@@ -269,7 +269,7 @@ impl Series<'_> {
         let written = self.store.record(run, &written).map_err(Error::from);
         let measured = written.and_then(|()| self.measure(run, aged, at, round));
         let measured = unless_interrupted(measured);
-        self.store.end_by(run, &measured)?;
+        self.store.end_with(run, &measured)?;
         measured?;
         self.watch.measured();
         Ok(())
@@ -348,7 +348,7 @@ fn numbers(
     for model in models {
         let cost = scanned.modelled_s_per_gib(model, disk_bytes);
         let measure = measures::MODELLED_S_PER_GIB.on(model.name());
-        numbers.extend(cost.map(|s| measure.number(subject, repetition, s)));
+        numbers.extend(cost.map(|s| measure.measurement(subject, repetition, s)));
     }
     numbers
 }

@@ -6,7 +6,7 @@ use disk::model::Model;
 use fs::Target;
 use probe::Transfer;
 use results::measures::{self, Measure};
-use results::{Measurement, Spread, spread};
+use results::{MeanAndDeviation, Measurement, mean_and_deviation};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -53,7 +53,7 @@ impl Once {
             (measures::WALL_BYTES_PER_S, wall),
         ];
         let one = |(measure, rate): (Measure, Option<f64>)| {
-            rate.map(|rate| measure.of(what).number(subject, repetition, rate))
+            rate.map(|rate| measure.of(what).measurement(subject, repetition, rate))
         };
         rates.into_iter().filter_map(one).collect()
     }
@@ -63,16 +63,18 @@ impl Once {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Rates {
     /// In modelled time: the time of the model for the requests, in the order of their issue. `None` if they are not known.
-    pub modelled: Option<Spread>,
+    pub modelled: Option<MeanAndDeviation>,
     /// By the clock of the modelled disk below; `None` without one.
-    pub disk_clock: Option<Spread>,
+    pub disk_clock: Option<MeanAndDeviation>,
     /// In wall time on this machine.
-    pub wall: Option<Spread>,
+    pub wall: Option<MeanAndDeviation>,
 }
 
 impl Rates {
     pub(crate) fn of(all: &[Once]) -> Rates {
-        let of = |rate: fn(&Once) -> Option<f64>| spread(&all.iter().filter_map(rate).collect::<Vec<_>>());
+        let of = |rate: fn(&Once) -> Option<f64>| {
+            mean_and_deviation(&all.iter().filter_map(rate).collect::<Vec<_>>())
+        };
         Rates {
             modelled: of(|once| once.modelled),
             disk_clock: of(|once| once.disk_clock),
@@ -92,7 +94,9 @@ pub struct Ratios {
 
 impl Ratios {
     pub(crate) fn of(aged: &Rates, unaged: &Rates, same_disk: bool) -> Ratios {
-        let ratio = |aged: Option<Spread>, unaged: Option<Spread>| Some(aged?.mean / unaged?.mean);
+        let ratio = |aged: Option<MeanAndDeviation>, unaged: Option<MeanAndDeviation>| {
+            Some(aged?.mean / unaged?.mean)
+        };
         let wall = ratio(aged.wall, unaged.wall).filter(|_| same_disk);
         Ratios { modelled: ratio(aged.modelled, unaged.modelled), wall }
     }

@@ -112,7 +112,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         parameters: parameters(&spec.case),
     })?;
     work.keep();
-    let watch = &mut store.noted(watch);
+    let watch = &mut store.record_progress(watch);
     let verified = match agreed {
         Some(agreed) => Ok(agreed),
         None => Session::begin()
@@ -126,7 +126,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
     if let Ok(verified) = &verified {
         record(&store, run, verified)?;
     }
-    store.end_by(run, &verified)?;
+    store.end_with(run, &verified)?;
     verified
 }
 
@@ -204,7 +204,7 @@ fn record(store: &Store, run: RunId, verified: &Verified) -> Result<(), results:
     for (day, repetition) in verified.days.iter().zip(1..) {
         let sides = [("real", day.real_score), ("replayed", day.replayed_score)];
         for (side, score) in sides.into_iter().filter_map(|(side, score)| Some((side, score?))) {
-            numbers.push(measures::LAYOUT_SCORE.number(side, repetition, score));
+            numbers.push(measures::LAYOUT_SCORE.measurement(side, repetition, score));
         }
     }
     numbers.extend(verified.mean_abs_difference.map(|mean| measures::MEAN_ABS_DIFFERENCE.once("", mean)));

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::manifest::check_recordable;
 use disk::WorkLock;
-use results::{STORE, Store};
+use results::{STORE_FILE, Store};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ impl Work {
 
     /// The result store.
     pub fn store(&self) -> Result<Store, results::Error> {
-        Store::open(&self.dir.join(STORE))
+        Store::open(&self.dir.join(STORE_FILE))
     }
 
     /// Marks the contents of the directory as worth keeping.
@@ -39,7 +39,7 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         if !self.keep.get() {
-            for name in [STORE, "senesce.db-wal", "senesce.db-shm", ".senesce.lock"] {
+            for name in [STORE_FILE, "senesce.db-wal", "senesce.db-shm", ".senesce.lock"] {
                 let _ = std::fs::remove_file(self.dir.join(name));
             }
             // Fails as intended if the directory contains anything else.

@@ -2,7 +2,7 @@
 //! stops.
 
 use crate::progress::since_1970_s;
-use crate::{Progress, RunId, StoreAt, Watch};
+use crate::{Progress, RunId, StoreLocation, Watch};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
@@ -12,7 +12,7 @@ const BEAT: Duration = Duration::from_secs(2);
 
 /// The heartbeat of a store. It starts with the first run of the store and uses a separate connection.
 pub(crate) struct Heartbeat {
-    at: StoreAt,
+    location: StoreLocation,
     shared: Arc<Shared>,
     thread: OnceLock<JoinHandle<()>>,
 }
@@ -32,8 +32,8 @@ struct State {
 }
 
 impl Heartbeat {
-    pub fn new(at: &StoreAt) -> Heartbeat {
-        Heartbeat { at: at.clone(), shared: Arc::default(), thread: OnceLock::new() }
+    pub fn new(location: &StoreLocation) -> Heartbeat {
+        Heartbeat { location: location.clone(), shared: Arc::default(), thread: OnceLock::new() }
     }
 
     pub fn begins(&self, run: RunId) {
@@ -45,8 +45,8 @@ impl Heartbeat {
         state.open.push((run, now_s));
         drop(state);
         self.thread.get_or_init(|| {
-            let (at, shared) = (self.at.clone(), self.shared.clone());
-            std::thread::spawn(move || beat(&at, &shared))
+            let (location, shared) = (self.location.clone(), self.shared.clone());
+            std::thread::spawn(move || beat(&location, &shared))
         });
     }
 
@@ -54,7 +54,7 @@ impl Heartbeat {
         self.shared.state().open.retain(|(open, _)| *open != run);
     }
 
-    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
+    pub fn record_progress<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
         RecordedProgress { watch, shared: self.shared.clone() }
     }
 }
@@ -76,7 +76,7 @@ impl Shared {
 }
 
 /// Records the progress until the end. A failed write does not affect the measurement; the next one may succeed.
-fn beat(at: &StoreAt, shared: &Shared) {
+fn beat(location: &StoreLocation, shared: &Shared) {
     let mut store = None;
     let mut state = shared.state();
     loop {
@@ -87,7 +87,7 @@ fn beat(at: &StoreAt, shared: &Shared) {
         let notes = state.notes(since_1970_s(SystemTime::now()));
         drop(state);
         if !notes.is_empty() {
-            let open = || at.open().and_then(|store| store.relax().map(|()| store)).ok();
+            let open = || location.open().and_then(|store| store.disable_sync().map(|()| store)).ok();
             store = store.or_else(open);
             for (run, progress) in &notes {
                 let _ = store.as_ref().map(|store| progress.record(store, *run));
@@ -145,9 +145,9 @@ impl Watch for RecordedProgress<'_> {
 #[cfg(test)]
 mod tests {
     use crate::store::NewRun;
-    use crate::{Progress, RunId, Store, StoreAt, Unwatched, Watch as _};
+    use crate::{IgnoreProgress, Progress, RunId, Store, StoreLocation, Watch as _};
 
-    fn noted(store: &Store, run: RunId) -> Progress {
+    fn last_progress(store: &Store, run: RunId) -> Progress {
         testing::wait_for("a heartbeat", || Progress::load(store, run).unwrap())
     }
 
@@ -160,15 +160,15 @@ mod tests {
         let over = store.begin(&new("over")).unwrap();
         store.end(over, "done", None).unwrap();
         let [outer, inner] = ["outer", "inner"].map(|name| store.begin(&new(name)).unwrap());
-        let mut nobody = Unwatched;
-        let mut watch = store.noted(&mut nobody);
+        let mut ignore = IgnoreProgress;
+        let mut watch = store.record_progress(&mut ignore);
         watch.steps(2, 5);
         watch.phase("aging", Some(100));
         watch.at(30);
-        let reader = StoreAt::File(path).read().unwrap();
-        let seen = noted(&reader, inner);
+        let reader = StoreLocation::File(path).open_read_only().unwrap();
+        let seen = last_progress(&reader, inner);
         assert_eq!((seen.phase.as_str(), seen.done, seen.total, seen.steps), ("aging", 30, Some(100), None));
-        assert_eq!(noted(&reader, outer).steps, Some((2, 5)));
+        assert_eq!(last_progress(&reader, outer).steps, Some((2, 5)));
         assert_eq!(Progress::load(&reader, over).unwrap(), None);
     }
 }

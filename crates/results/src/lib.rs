@@ -17,12 +17,15 @@ pub use heartbeat::RecordedProgress;
 pub use machine::Machine;
 pub use measures::Measure;
 pub use partial_results::PartialResults;
-pub use progress::{Life, Progress, lives};
+pub use progress::{Liveness, Progress, liveness};
 pub use stats::{
-    Correlation, Difference, Interval, Spread, correlation, difference, median_interval, spread,
+    Correlation, Difference, Interval, MeanAndDeviation, correlation, difference, mean_and_deviation,
+    median_interval,
 };
-pub use store::{Measurement, Merged, NewRun, Run, RunId, STORE, Store, StoreAt, without_secrets};
-pub use watch::{Unwatched, Watch};
+pub use store::{
+    Measurement, MergeCounts, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation, without_secrets,
+};
+pub use watch::{IgnoreProgress, Watch};
 
 /// The program and its version, as recorded with results.
 pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));

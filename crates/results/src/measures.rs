@@ -39,7 +39,7 @@ pub struct Measure {
 
 /// A measure with the variable parts of its name filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct MeasureInstance {
     name: String,
     unit: &'static str,
 }
@@ -53,27 +53,27 @@ const WAITING: &str = " waiting ";
 impl Measure {
     /// The only value of this measure on a side; `subject` is empty if there are no sides.
     pub fn once(&self, subject: &str, value: f64) -> Measurement {
-        self.number(subject, 1, value)
+        self.measurement(subject, 1, value)
     }
 
     /// A value of this measure; repetitions count from 1.
-    pub fn number(&self, subject: &str, repetition: u64, value: f64) -> Measurement {
-        self.named().number(subject, repetition, value)
+    pub fn measurement(&self, subject: &str, repetition: u64, value: f64) -> Measurement {
+        self.instance().measurement(subject, repetition, value)
     }
 
     /// A member of this family of measures, with `part` in its name.
-    pub fn of(&self, part: &str) -> Named {
-        Named { name: self.name.replacen('*', part, 1), unit: self.unit }
+    pub fn of(&self, part: &str) -> MeasureInstance {
+        MeasureInstance { name: self.name.replacen('*', part, 1), unit: self.unit }
     }
 
     /// This measure for a disk model.
-    pub fn on(&self, model: &str) -> Named {
-        self.named().on(model)
+    pub fn on(&self, model: &str) -> MeasureInstance {
+        self.instance().on(model)
     }
 
     /// This measure with its plain name.
-    pub fn named(&self) -> Named {
-        Named { name: self.name.to_owned(), unit: self.unit }
+    pub fn instance(&self) -> MeasureInstance {
+        MeasureInstance { name: self.name.to_owned(), unit: self.unit }
     }
 
     fn is_called(&self, name: &str) -> bool {
@@ -86,24 +86,28 @@ impl Measure {
     }
 }
 
-impl Named {
+impl MeasureInstance {
     /// The name in the store.
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// This measure for a disk model.
-    pub fn on(self, model: &str) -> Named {
-        Named { name: format!("{}{ON}{model}", self.name), ..self }
+    pub fn on(self, model: &str) -> MeasureInstance {
+        MeasureInstance { name: format!("{}{ON}{model}", self.name), ..self }
     }
 
     /// This measure for a benchmark that waits for this share of its time, in percent; 0 is the measure itself.
-    pub fn waiting(self, percent: f64) -> Named {
-        if percent > 0.0 { Named { name: format!("{}{WAITING}{percent}", self.name), ..self } } else { self }
+    pub fn waiting(self, percent: f64) -> MeasureInstance {
+        if percent > 0.0 {
+            MeasureInstance { name: format!("{}{WAITING}{percent}", self.name), ..self }
+        } else {
+            self
+        }
     }
 
     /// A value; repetitions count from 1, and `subject` is empty if there are no sides.
-    pub fn number(&self, subject: &str, repetition: u64, value: f64) -> Measurement {
+    pub fn measurement(&self, subject: &str, repetition: u64, value: f64) -> Measurement {
         Measurement {
             subject: subject.to_owned(),
             measure: self.name.clone(),
@@ -150,7 +154,7 @@ mod tests {
     fn names_in_the_store_are_found() {
         for (named, measure) in [
             (MODELLED_S_PER_GIB.on("hdd-7200"), &MODELLED_S_PER_GIB),
-            (OPERATIONS_PER_S.named().waiting(2.5), &OPERATIONS_PER_S),
+            (OPERATIONS_PER_S.instance().waiting(2.5), &OPERATIONS_PER_S),
             (OPERATION_PER_S.of("read").on("ssd"), &OPERATION_PER_S),
             (WALL_BYTES_PER_S.of("create_16384"), &WALL_BYTES_PER_S),
             (FIO_BYTES_PER_S.of("job_read"), &FIO_BYTES_PER_S),
@@ -159,7 +163,7 @@ mod tests {
         ] {
             assert_eq!(find(named.name()), Some(measure), "{named:?}");
         }
-        assert_eq!(OPERATIONS_PER_S.named().waiting(0.0), OPERATIONS_PER_S.named());
+        assert_eq!(OPERATIONS_PER_S.instance().waiting(0.0), OPERATIONS_PER_S.instance());
         for unknown in ["", "sails", "_per_s", " on ssd"] {
             assert_eq!(find(unknown), None, "{unknown}");
         }
@@ -167,7 +171,7 @@ mod tests {
 
     #[test]
     fn measurements_have_the_name_and_unit_of_their_measure() {
-        let number = SCAN_REQUESTS.number("aged", 3, 7.0);
+        let number = SCAN_REQUESTS.measurement("aged", 3, 7.0);
         let expected = ("aged", "scan_requests", "requests", 3, 7.0);
         let found = (&*number.subject, &*number.measure, &*number.unit, number.repetition, number.value);
         assert_eq!(found, expected);

@@ -73,9 +73,9 @@ impl Progress {
 
 /// The state of a run that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum Liveness {
     /// It had a heartbeat within seconds.
-    Lives,
+    Alive,
     /// It had no heartbeat, but a process still locks its work directory: the process is stopped, or the machine was suspended.
     Silent,
     /// Its process ended.
@@ -83,28 +83,28 @@ pub enum Life {
 }
 
 /// The progress and state of the runs that have not ended, at the time `now`. `held` states whether a process locks the work directory.
-pub fn lives(
+pub fn liveness(
     store: &Store,
     runs: &[Run],
     held: bool,
     now: SystemTime,
-) -> Result<HashMap<i64, (Life, Option<Progress>)>, Error> {
+) -> Result<HashMap<i64, (Liveness, Option<Progress>)>, Error> {
     let now_s = since_1970_s(now);
     let mut found = HashMap::new();
     for run in runs.iter().filter(|run| run.state == "running") {
         let progress = Progress::load(store, run.id)?;
         let heard_s = progress.as_ref().map_or_else(|| seconds(&run.started), |progress| Some(progress.at_s));
-        let lives = heard_s.is_some_and(|heard_s| now_s - heard_s < SILENT.as_secs_f64());
-        found.insert(run.id.0, (if lives { Life::Lives } else { Life::Killed }, progress));
+        let alive = heard_s.is_some_and(|heard_s| now_s - heard_s < SILENT.as_secs_f64());
+        found.insert(run.id.0, (if alive { Liveness::Alive } else { Liveness::Killed }, progress));
     }
     // Only one run at a time locks a directory; the other runs are older and were killed.
-    if held && found.values().all(|(life, _)| *life == Life::Killed) {
+    if held && found.values().all(|(liveness, _)| *liveness == Liveness::Killed) {
         let heard_s = |progress: &Option<Progress>| progress.as_ref().map_or(0.0, |progress| progress.at_s);
         let last_s = found.values().map(|(_, progress)| heard_s(progress)).fold(0.0, f64::max);
-        for (life, progress) in found.values_mut() {
+        for (liveness, progress) in found.values_mut() {
             // A process records all its runs, such as a series and its checkpoint, at the same time.
             if last_s > 0.0 && last_s - heard_s(progress) < SILENT.as_secs_f64() {
-                *life = Life::Silent;
+                *liveness = Liveness::Silent;
             }
         }
     }
@@ -162,17 +162,17 @@ mod tests {
         let new = |name| NewRun { kind: "age", name, command: "", seed: None, parameters: "".into() };
         let [old, series, checkpoint] =
             ["old", "series", "checkpoint"].map(|name| store.begin(&new(name)).unwrap());
-        let noted = |run, at_s| Progress { at_s, ..Progress::default() }.record(&store, run).unwrap();
-        noted(old, 1000.0);
-        noted(series, 9000.0);
-        noted(checkpoint, 9000.1);
+        let heartbeat = |run, at_s| Progress { at_s, ..Progress::default() }.record(&store, run).unwrap();
+        heartbeat(old, 1000.0);
+        heartbeat(series, 9000.0);
+        heartbeat(checkpoint, 9000.1);
         let runs = store.runs().unwrap();
         let at = |now_s, held| {
-            let found = lives(&store, &runs, held, UNIX_EPOCH + Duration::from_secs(now_s)).unwrap();
+            let found = liveness(&store, &runs, held, UNIX_EPOCH + Duration::from_secs(now_s)).unwrap();
             [old, series, checkpoint].map(|run| found[&run.0].0)
         };
-        assert_eq!(at(9005, true), [Life::Killed, Life::Lives, Life::Lives]);
-        assert_eq!(at(9100, true), [Life::Killed, Life::Silent, Life::Silent]);
-        assert_eq!(at(9100, false), [Life::Killed; 3]);
+        assert_eq!(at(9005, true), [Liveness::Killed, Liveness::Alive, Liveness::Alive]);
+        assert_eq!(at(9100, true), [Liveness::Killed, Liveness::Silent, Liveness::Silent]);
+        assert_eq!(at(9100, false), [Liveness::Killed; 3]);
     }
 }

@@ -1,11 +1,11 @@
 //! Medians, correlations and ratios, with their confidence intervals; tests of differences; means with their standard deviations.
 
 mod correlation;
-mod spread;
+mod mean;
 mod two_samples;
 
 pub use correlation::{Correlation, correlation};
-pub use spread::{Spread, spread};
+pub use mean::{MeanAndDeviation, mean_and_deviation};
 pub use two_samples::{Difference, difference};
 
 use serde::{Deserialize, Serialize};

@@ -1,16 +1,16 @@
 //! The result store: an SQLite file, or a PostgreSQL database that many machines fill. Every measurement is written immediately, so that a
 //! run killed at any moment leaves everything measured before.
 
-mod at;
 mod layout;
+mod location;
 mod merge;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sql;
 mod sqlite;
 
-pub use at::{STORE, StoreAt, without_secrets};
-pub use merge::Merged;
+pub use location::{STORE_FILE, StoreLocation, without_secrets};
+pub use merge::MergeCounts;
 
 use crate::heartbeat::{Heartbeat, RecordedProgress};
 use crate::{Error, Machine, RunError, Watch};
@@ -92,26 +92,26 @@ const AT_ONCE: usize = 500;
 impl Store {
     /// Opens the store in the file at `path`. Creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Store, Error> {
-        StoreAt::File(path.to_owned()).open()
+        StoreLocation::File(path.to_owned()).open()
     }
 
     /// A store with an opened and prepared database.
-    fn of(at: &StoreAt, ready: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
-        let name = at.to_string();
+    fn of(location: &StoreLocation, ready: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
+        let name = location.to_string();
         match ready {
-            Ok(db) => Ok(Store { heartbeat: Heartbeat::new(at), name, db }),
+            Ok(db) => Ok(Store { heartbeat: Heartbeat::new(location), name, db }),
             Err(source) => Err(Error::Store { store: name, source }),
         }
     }
 
     /// Disables syncing for later writes: a power failure may lose the last of them, but nothing else.
-    pub(crate) fn relax(&self) -> Result<(), Error> {
-        self.try_(self.db.batch(self.db.dialect().relax))
+    pub(crate) fn disable_sync(&self) -> Result<(), Error> {
+        self.try_(self.db.batch(self.db.dialect().disable_sync))
     }
 
     /// Forwards the progress reported to `watch`, and records it in the store every few seconds for the runs that this store has started.
-    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
-        self.heartbeat.noted(watch)
+    pub fn record_progress<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
+        self.heartbeat.record_progress(watch)
     }
 
     fn try_<T>(&self, result: Result<T, Failure>) -> Result<T, Error> {
@@ -127,7 +127,7 @@ impl Store {
     }
 
     /// Runs `action` as an atomic transaction without concurrent writers.
-    fn as_one<T>(&self, action: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    fn transaction<T>(&self, action: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         self.try_(self.db.batch(self.db.dialect().begin))?;
         let done = action();
         let ended = self.try_(self.db.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }));
@@ -164,8 +164,8 @@ impl Store {
 
     /// Records that a run starts. Returns `None` if a live process is already running one of the same kind and name for which `same`
     /// returns true.
-    pub fn begin_alone(&self, run: &NewRun, same: impl Fn(&Run) -> bool) -> Result<Option<RunId>, Error> {
-        self.as_one(|| {
+    pub fn begin_exclusive(&self, run: &NewRun, same: impl Fn(&Run) -> bool) -> Result<Option<RunId>, Error> {
+        self.transaction(|| {
             let running = self.running(run.kind, run.name)?;
             if running.iter().any(same) { Ok(None) } else { self.begin(run).map(Some) }
         })
@@ -179,7 +179,7 @@ impl Store {
         let runs = self.runs_of(&statement, &[kind.into(), name.into()])?;
         let mut live = Vec::new();
         for run in runs {
-            if self.try_(self.db.lives(run.holder.as_deref().unwrap_or_default()))? {
+            if self.try_(self.db.is_alive(run.holder.as_deref().unwrap_or_default()))? {
                 live.push(run);
             }
         }
@@ -195,14 +195,14 @@ impl Store {
     }
 
     /// Records the end of a run according to its result.
-    pub fn end_by<T>(&self, run: RunId, result: &Result<T, impl RunError>) -> Result<(), Error> {
+    pub fn end_with<T>(&self, run: RunId, result: &Result<T, impl RunError>) -> Result<(), Error> {
         let Err(error) = result else { return self.end(run, "done", None) };
         let state = if error.is_interruption() { "interrupted" } else { "failed" };
         self.end(run, state, Some(&error.to_string()))
     }
 
     /// Records that a run resumes.
-    pub fn again(&self, run: RunId) -> Result<(), Error> {
+    pub fn resume(&self, run: RunId) -> Result<(), Error> {
         let holder = self.try_(self.db.holder())?;
         let statement =
             "UPDATE run SET state = 'running', finished = NULL, error = NULL, holder = $1 WHERE id = $2";
@@ -226,7 +226,7 @@ impl Store {
         let all: Vec<&Measurement> = last.into_values().collect();
         match all.chunks(AT_ONCE).collect::<Vec<_>>().as_slice() {
             [one] => self.insert(run, one),
-            several => self.as_one(|| several.iter().try_for_each(|some| self.insert(run, some))),
+            several => self.transaction(|| several.iter().try_for_each(|some| self.insert(run, some))),
         }
     }
 
@@ -326,7 +326,7 @@ impl Store {
     }
 
     /// The number of measurements of each run.
-    pub fn counts(&self) -> Result<HashMap<i64, u64>, Error> {
+    pub fn measurement_counts(&self) -> Result<HashMap<i64, u64>, Error> {
         let rows = self.rows("SELECT run, count(*) FROM measurement GROUP BY run", &[])?;
         self.try_(rows.iter().map(|row| Ok((row.int(0)?, row.int(1)? as u64))).collect())
     }

@@ -1,6 +1,6 @@
 //! Progress reports of long operations.
 
-/// Receives progress reports: a terminal, a log, or [`Unwatched`].
+/// Receives progress reports: a terminal, a log, or [`IgnoreProgress`].
 pub trait Watch {
     /// A new phase begins; `total` is its size in units of work, if known.
     fn phase(&mut self, name: &str, total: Option<u64>);
@@ -21,9 +21,9 @@ pub trait Watch {
 }
 
 /// Discards all progress reports.
-pub struct Unwatched;
+pub struct IgnoreProgress;
 
-impl Watch for Unwatched {
+impl Watch for IgnoreProgress {
     fn phase(&mut self, _: &str, _: Option<u64>) {}
     fn at(&mut self, _: u64) {}
     fn say(&mut self, _: &str) {}

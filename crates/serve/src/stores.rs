@@ -1,7 +1,7 @@
 //! The stores to show.
 
 use lab::Error;
-use results::{Life, Progress, Run, RunId, Store, StoreAt, lives};
+use results::{Liveness, Progress, Run, RunId, Store, StoreLocation, liveness};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::SystemTime;
@@ -9,19 +9,19 @@ use std::time::SystemTime;
 /// The location of a store.
 #[derive(Clone, Debug)]
 pub struct Place {
-    at: StoreAt,
+    at: StoreLocation,
     shown: String,
 }
 
 impl Place {
     /// A store given by itself.
-    pub fn store(at: StoreAt) -> Place {
+    pub fn store(at: StoreLocation) -> Place {
         Place { shown: at.to_string(), at }
     }
 
     /// The store of a work directory.
     pub fn work(dir: &Path) -> Place {
-        Place { at: StoreAt::of_work(dir), shown: dir.display().to_string() }
+        Place { at: StoreLocation::of_work_dir(dir), shown: dir.display().to_string() }
     }
 
     /// The name on the page.
@@ -36,18 +36,18 @@ impl Place {
 
     fn file(&self) -> Option<&Path> {
         match &self.at {
-            StoreAt::File(path) => Some(path),
-            StoreAt::Postgres(_) => None,
+            StoreLocation::File(path) => Some(path),
+            StoreLocation::Postgres(_) => None,
         }
     }
 
     /// Opens the store read-only.
     pub fn open(&self) -> Result<Opened, Error> {
-        let store = self.at.read()?;
+        let store = self.at.open_read_only()?;
         let runs = store.runs()?;
         let held = self.file().and_then(Path::parent).is_some_and(disk::WorkLock::is_held);
-        let lives = lives(&store, &runs, held, SystemTime::now())?;
-        Ok(Opened { store, runs, lives })
+        let liveness = liveness(&store, &runs, held, SystemTime::now())?;
+        Ok(Opened { store, runs, liveness })
     }
 }
 
@@ -55,7 +55,7 @@ impl Place {
 pub struct Opened {
     pub store: Store,
     pub runs: Vec<Run>,
-    lives: HashMap<i64, (Life, Option<Progress>)>,
+    liveness: HashMap<i64, (Liveness, Option<Progress>)>,
 }
 
 impl Opened {
@@ -66,7 +66,7 @@ impl Opened {
 
     /// The progress of a run; for an ended run, the last recorded one.
     pub fn progress(&self, run: &Run) -> Option<Progress> {
-        match self.lives.get(&run.id.0) {
+        match self.liveness.get(&run.id.0) {
             Some((_, progress)) => progress.clone(),
             None => None,
         }
@@ -74,9 +74,9 @@ impl Opened {
 
     /// The state of a run: the stored one, except for a run that neither ended nor is alive.
     pub fn state<'r>(&self, run: &'r Run) -> &'r str {
-        match self.lives.get(&run.id.0) {
-            Some((Life::Killed, _)) => "killed",
-            Some((Life::Silent, _)) => "silent",
+        match self.liveness.get(&run.id.0) {
+            Some((Liveness::Killed, _)) => "killed",
+            Some((Liveness::Silent, _)) => "silent",
             _ => &run.state,
         }
     }

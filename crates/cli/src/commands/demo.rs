@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use ager::{Conditions, Method};
 use anyhow::{Context as _, Result, bail};
 use lab::{AgeSpec, CompareSpec, Home, Made, Manifest};
-use results::{STORE, Watch as _};
+use results::{STORE_FILE, Watch as _};
 use std::path::Path;
 
 /// The profile of the demonstration: Windows desktops of 2004.
@@ -51,7 +51,7 @@ pub fn run(args: &Demo) -> Result<()> {
     drop(progress);
     super::compare::show(&pairs)?;
     let page = work.join("report.html");
-    super::report::write(&results::StoreAt::of_work(&work), &names, &page)?;
+    super::report::write(&results::StoreLocation::of_work_dir(&work), &names, &page)?;
     eprintln!("\nThe report: {}", page.display());
     Ok(())
 }
@@ -94,7 +94,7 @@ fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem) -> Result<AgeSpec> 
 
 /// Removes the images and the manifest of an earlier demonstration with this name, and nothing else.
 fn discard(work: &Path, name: &str) -> Result<()> {
-    if !work.join(STORE).is_file() || Manifest::load(work, name)?.is_none() {
+    if !work.join(STORE_FILE).is_file() || Manifest::load(work, name)?.is_none() {
         return Ok(());
     }
     // Fails if another run uses the work directory.

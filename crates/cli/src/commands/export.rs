@@ -6,7 +6,7 @@ use results::Format;
 use std::io::{IsTerminal as _, Write as _};
 
 pub fn run(args: &Export) -> Result<()> {
-    let store = args.store.or_of(&args.work).open_there()?;
+    let store = args.store.or_of(&args.work).open_existing()?;
     let format = match args.format {
         args::Format::Parquet => Format::Parquet,
         args::Format::Csv => Format::Csv,

@@ -5,7 +5,7 @@ use crate::args::{ImageAction, SavedImage};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use lab::images::{self, About, Catalogue, Image, Key, RestoreTo, SaveSpec, Shelf};
+use lab::library::{self, About, Catalogue, Image, Key, Library, RestoreTo, SaveSpec};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
             if let Some(dispatch) = vm_dispatch::for_save(&spec)? {
                 return vm_dispatch::run(&dispatch);
             }
-            let saved = images::save(&spec, &mut progress)?;
+            let saved = library::save(&spec, &mut progress)?;
             drop(progress);
             if *json {
                 return output::json(&saved);
@@ -29,10 +29,10 @@ pub fn run(action: &ImageAction) -> Result<()> {
             output::line(&format!(
                 "{}: {} of {} in {}; {} are regenerated at restore, {} were unused",
                 saved.file.display(),
-                bytes(contents.kept_bytes),
+                bytes(contents.literal_bytes),
                 bytes(contents.size_bytes),
                 bytes(saved.file_bytes),
-                bytes(contents.made_bytes),
+                bytes(contents.regenerated_bytes),
                 bytes(contents.unused_bytes)
             ))
         }
@@ -42,7 +42,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
                 None => RestoreTo::Work(work.work.clone()),
             };
             let (file, key) = named(image)?;
-            let restored = images::restore(&file, &to, key.as_ref(), &super::command_line(), &mut progress)?;
+            let restored = library::restore(&file, &to, key.as_ref(), &super::command_line(), &mut progress)?;
             drop(progress);
             if image.json {
                 return output::json(&restored);
@@ -69,7 +69,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
             {
                 return vm_dispatch::run(&dispatch);
             }
-            let checked = images::check(&file, key.as_ref(), scratch.as_deref(), &mut progress)?;
+            let checked = library::verify(&file, key.as_ref(), scratch.as_deref(), &mut progress)?;
             drop(progress);
             if image.json {
                 return output::json(&checked);
@@ -82,19 +82,19 @@ pub fn run(action: &ImageAction) -> Result<()> {
         }
         ImageAction::Diff { a, b, key, json } => diff([a, b], find(key)?.as_ref(), *json, progress),
         ImageAction::Key { file, no_password } => {
-            let public = images::make_key(file, !no_password)?;
+            let public = library::make_key(file, !no_password)?;
             output::line(&format!("{}.pub: {public}", file.display()))
         }
         ImageAction::Sign { image, catalogue, key } => {
             let signature = match (image, catalogue) {
-                (Some(image), _) => images::sign(&Shelf::of_user()?.file(image), key)?,
-                (None, Some(catalogue)) => images::sign_catalogue(catalogue, key)?,
+                (Some(image), _) => library::sign(&Library::of_user()?.resolve(image), key)?,
+                (None, Some(catalogue)) => library::sign_catalogue(catalogue, key)?,
                 (None, None) => unreachable!("clap requires one of them"),
             };
             output::line(&signature.display().to_string())
         }
         ImageAction::Fetch { name, catalogue, key, json } => {
-            let fetched = images::fetch(catalogue, name, find(key)?.as_ref(), &mut progress)?;
+            let fetched = library::fetch(catalogue, name, find(key)?.as_ref(), &mut progress)?;
             drop(progress);
             if *json {
                 return output::json(&fetched);
@@ -107,7 +107,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
 
 /// The file of a saved image, and the key that must have signed it.
 fn named(image: &SavedImage) -> Result<(PathBuf, Option<Key>)> {
-    Ok((Shelf::of_user()?.file(&image.image), find(&image.key)?))
+    Ok((Library::of_user()?.resolve(&image.image), find(&image.key)?))
 }
 
 fn find(key: &Option<String>) -> Result<Option<Key>> {
@@ -115,13 +115,13 @@ fn find(key: &Option<String>) -> Result<Option<Key>> {
 }
 
 fn list(json: bool) -> Result<()> {
-    let shelf = Shelf::of_user()?;
+    let library = Library::of_user()?;
     let (mut rows, mut documents, mut damaged) = (Vec::new(), Vec::new(), 0);
-    for file in shelf.files()? {
+    for file in library.files()? {
         match Image::open(&file, None) {
             Ok(image) => {
                 rows.push(row(&image));
-                documents.push(json!({"file": file, "file_bytes": image.saved.file_bytes(), "manifest": image.saved.manifest()}));
+                documents.push(json!({"file": file, "file_bytes": image.archive.file_bytes(), "manifest": image.archive.manifest()}));
             }
             Err(error) => {
                 damaged += 1;
@@ -134,7 +134,7 @@ fn list(json: bool) -> Result<()> {
     } else if rows.is_empty() && damaged == 0 {
         output::line(&format!(
             "{} contains no saved images; create one with `senesce image save NAME`",
-            shelf.path().display()
+            library.path().display()
         ))?;
     } else {
         output::table(
@@ -149,14 +149,14 @@ fn list(json: bool) -> Result<()> {
 }
 
 fn row(image: &Image) -> Vec<String> {
-    let (about, contents) = (&image.about, image.saved.manifest().contents);
+    let (about, contents) = (&image.about, image.archive.manifest().contents);
     let scores = &about.scores;
     vec![
         // The file name may differ from the name in the manifest.
-        image.saved.path().file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        image.archive.path().file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         about.aged.made.fs.clone(),
         lab::bytes(contents.size_bytes),
-        lab::bytes(image.saved.file_bytes()),
+        lab::bytes(image.archive.file_bytes()),
         about.aged.source().to_owned(),
         about.aged.seed().map_or_else(|| "–".to_owned(), |seed| seed.to_string()),
         scores.census.files.to_string(),
@@ -181,13 +181,13 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
     let image = Image::open(&file, key.as_ref())?;
     if manifest {
         use std::io::Write as _;
-        std::io::stdout().write_all(image.saved.manifest_text())?;
+        std::io::stdout().write_all(image.archive.manifest_text())?;
         return Ok(());
     }
     if args.json {
-        return output::json(image.saved.manifest());
+        return output::json(image.archive.manifest());
     }
-    let (contents, About { aged, scores, .. }) = (image.saved.manifest().contents, &image.about);
+    let (contents, About { aged, scores, .. }) = (image.archive.manifest().contents, &image.about);
     let layout = scores.layout.as_ref();
     let conditions = aged.conditions();
     let rows = [
@@ -197,10 +197,10 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
         ("aged by", Some(aged.source().to_owned())),
         ("seed", aged.seed().map(|seed| seed.to_string())),
         ("fullness", conditions.map(|conditions| conditions.fullness.to_string())),
-        ("saved by", Some(image.saved.manifest().tool.clone())),
-        ("file", Some(lab::bytes(image.saved.file_bytes()))),
-        ("kept as it is", Some(lab::bytes(contents.kept_bytes))),
-        ("made again", Some(lab::bytes(contents.made_bytes))),
+        ("saved by", Some(image.archive.manifest().tool.clone())),
+        ("file", Some(lab::bytes(image.archive.file_bytes()))),
+        ("kept as it is", Some(lab::bytes(contents.literal_bytes))),
+        ("made again", Some(lab::bytes(contents.regenerated_bytes))),
         ("not in use", Some(lab::bytes(contents.unused_bytes))),
         ("files", Some(scores.census.files.to_string())),
         ("layout score", layout.map(|layout| number(layout.layout_score))),
@@ -213,9 +213,9 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
 }
 
 fn diff(images: [&Path; 2], key: Option<&Key>, json: bool, mut progress: Progress) -> Result<()> {
-    let shelf = Shelf::of_user()?;
-    let [a, b] = images.map(|image| shelf.file(image));
-    let found = images::diff(&a, &b, key, &mut progress)?;
+    let library = Library::of_user()?;
+    let [a, b] = images.map(|image| library.resolve(image));
+    let found = library::diff(&a, &b, key, &mut progress)?;
     drop(progress);
     if json {
         return output::json(&found);

@@ -2,7 +2,7 @@
 
 use crate::args::Report;
 use anyhow::{Context as _, Result};
-use results::StoreAt;
+use results::StoreLocation;
 use std::path::Path;
 
 pub fn run(args: &Report) -> Result<()> {
@@ -12,8 +12,8 @@ pub fn run(args: &Report) -> Result<()> {
 }
 
 /// Writes the report of a store.
-pub fn write(store: &StoreAt, names: &[String], output: &Path) -> Result<()> {
-    let store = store.open_there()?;
+pub fn write(store: &StoreLocation, names: &[String], output: &Path) -> Result<()> {
+    let store = store.open_existing()?;
     let page = report::from_store(&store, names, &super::command_line())?;
     std::fs::write(output, report::render(&page)).with_context(|| format!("writing {}", output.display()))
 }

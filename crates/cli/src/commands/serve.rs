@@ -3,13 +3,13 @@
 use crate::args::Serve;
 use crate::output;
 use anyhow::Result;
-use results::StoreAt;
+use results::StoreLocation;
 use serve::{Place, Server, Token};
 use std::path::Path;
 
 pub fn run(args: &Serve) -> Result<()> {
     let mut places: Vec<Place> = args.work.iter().map(|dir| Place::work(dir)).collect();
-    places.extend(args.store.iter().map(|store| Place::store(StoreAt::named(store))));
+    places.extend(args.store.iter().map(|store| Place::store(StoreLocation::parse(store))));
     if places.is_empty() {
         places.push(Place::work(Path::new("senesce-work")));
     }

@@ -4,7 +4,7 @@ use crate::args::StoreAction;
 use crate::output;
 use anyhow::{Context as _, Result};
 use results::measures::{Better, MEASURES};
-use results::{Merged, StoreAt};
+use results::{MergeCounts, StoreLocation};
 
 pub fn run(action: &StoreAction) -> Result<()> {
     match action {
@@ -15,24 +15,24 @@ pub fn run(action: &StoreAction) -> Result<()> {
 }
 
 fn merge(from: &[String], into: &str, json: bool) -> Result<()> {
-    let from: Vec<StoreAt> = from.iter().map(|store| StoreAt::named(store)).collect();
+    let from: Vec<StoreLocation> = from.iter().map(|store| StoreLocation::parse(store)).collect();
     // Opens all sources first, so that a missing one fails before the target is created.
-    let stores = from.iter().map(StoreAt::open_there).collect::<Result<Vec<_>, _>>()?;
-    let into = StoreAt::named(into).open()?;
+    let stores = from.iter().map(StoreLocation::open_existing).collect::<Result<Vec<_>, _>>()?;
+    let into = StoreLocation::parse(into).open()?;
     let mut merged = Vec::new();
     for (at, store) in from.iter().zip(&stores) {
         merged.push((at, into.merge(store).with_context(|| format!("merging {at}"))?));
     }
     if json {
-        let row = |(at, Merged { taken, known, unfinished }): &(&StoreAt, Merged)| {
+        let row = |(at, MergeCounts { copied, unchanged, unfinished }): &(&StoreLocation, MergeCounts)| {
             let store = at.to_string();
-            serde_json::json!({ "store": store, "taken": taken, "known": known, "unfinished": unfinished })
+            serde_json::json!({ "store": store, "taken": copied, "known": unchanged, "unfinished": unfinished })
         };
         return output::json(&serde_json::json!({ "merged": merged.iter().map(row).collect::<Vec<_>>() }));
     }
-    for (at, Merged { taken, known, unfinished }) in merged {
+    for (at, MergeCounts { copied, unchanged, unfinished }) in merged {
         output::line(&format!(
-            "{at}: {taken} runs merged, {known} already present, {unfinished} unfinished and left out"
+            "{at}: {copied} runs merged, {unchanged} already present, {unfinished} unfinished and left out"
         ))?;
     }
     Ok(())

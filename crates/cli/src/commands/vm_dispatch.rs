@@ -5,7 +5,7 @@ use super::age::{self, absolute};
 use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
 use anyhow::{Context as _, Result, bail};
 use fs::FileSystem;
-use lab::images::{Image, SaveSpec, Shelf};
+use lab::library::{Image, Library, SaveSpec};
 use lab::{Home, Made, Manifest, Work};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -148,7 +148,7 @@ pub fn for_save(spec: &SaveSpec) -> Result<Option<Dispatch>> {
     dispatch.writes.extend(image_dir(&made)?);
     dispatch.writes.push(match &spec.to {
         Some(file) => parent_dir(file)?,
-        None => Shelf::of_user()?.path().to_owned(),
+        None => Library::of_user()?.path().to_owned(),
     });
     Ok(Some(dispatch))
 }

@@ -72,7 +72,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
         }),
     };
     manifest.run = store.begin(&new)?.0;
-    let watch = &mut store.noted(watch);
+    let watch = &mut store.record_progress(watch);
     manifest.stage = Stage::Replaying;
     manifest.save(&spec.work)?;
     work.keep();
@@ -92,7 +92,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
         store.record_document(run, "", "aged", aged)?;
         store.record_document(run, "", "manifest", &stages.manifest)?;
     }
-    store.end_by(run, &result)?;
+    store.end_with(run, &result)?;
     result
 }
 

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::work::Work;
 use bench::metadata::{self, Imported, ImportedPhase};
-use results::measures::{self, Named};
+use results::measures::{self, MeasureInstance};
 use results::{Measurement, NewRun, Store};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -50,20 +50,20 @@ fn record(store: &Store, one: &ImportedFile, command: &str) -> Result<(), Error>
     let recorded = store
         .record_all(run, &numbers)
         .and_then(|()| store.record_document(run, "", "imported", &one.imported));
-    store.end_by(run, &recorded)?;
+    store.end_with(run, &recorded)?;
     Ok(recorded?)
 }
 
 /// The same measures as for our own runs, as far as the file contains them.
 fn numbers(phase: &ImportedPhase) -> Vec<Measurement> {
-    let one = |measure: Named, value: f64| {
-        measure.number(phase.phase.name(), u64::from(phase.iteration) + 1, value)
+    let one = |measure: MeasureInstance, value: f64| {
+        measure.measurement(phase.phase.name(), u64::from(phase.iteration) + 1, value)
     };
-    let mut numbers = vec![one(measures::OBJECTS_PER_S.named(), phase.objects_per_s)];
-    numbers.extend(phase.objects.map(|objects| one(measures::OBJECTS.named(), objects as f64)));
-    numbers.extend(phase.mib_per_s.map(|rate| one(measures::MIB_PER_S.named(), rate)));
-    numbers.extend(phase.errors.map(|errors| one(measures::ERRORS.named(), errors as f64)));
-    numbers.extend(phase.time_s.map(|time| one(measures::TIME_S.named(), time)));
+    let mut numbers = vec![one(measures::OBJECTS_PER_S.instance(), phase.objects_per_s)];
+    numbers.extend(phase.objects.map(|objects| one(measures::OBJECTS.instance(), objects as f64)));
+    numbers.extend(phase.mib_per_s.map(|rate| one(measures::MIB_PER_S.instance(), rate)));
+    numbers.extend(phase.errors.map(|errors| one(measures::ERRORS.instance(), errors as f64)));
+    numbers.extend(phase.time_s.map(|time| one(measures::TIME_S.instance(), time)));
     for (op, quantiles) in &phase.latency_us {
         let latency = |(quantile, us): (&String, &f64)| {
             let measure = measures::LATENCIES.iter().find(|measure| measure.name == format!("*_{quantile}"));

@@ -193,7 +193,7 @@ fn numbers(
         (measures::MODELLED_S_PER_GIB, on(&models.modelled)),
         (measures::DISK_CLOCK_S_PER_GIB, cold.disk_clock_s_per_gib()),
     ] {
-        numbers.extend(value.map(|value| measure.number(subject, repetition, value)));
+        numbers.extend(value.map(|value| measure.measurement(subject, repetition, value)));
     }
     numbers
 }

@@ -2,7 +2,7 @@
 
 use super::subject::Subject;
 use crate::Error;
-use crate::images::Image;
+use crate::library::Image;
 use crate::manifest::{Home, Made};
 use disk::{Extent, Scratch, Session};
 use fs::{DirTarget, Target};

@@ -6,9 +6,9 @@ use super::look::{CopySource, Inspected, place};
 use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::messages::bytes;
+use archive::{AtomicFile, UsedBlocks};
 use disk::{Scratch, Session};
 use results::Watch;
-use saved::{Kept, NewFile};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -105,16 +105,16 @@ fn copy(
     };
     let device = served.as_ref().and_then(|target| target.device());
     let source = device.map_or_else(|| place(&copy_source.made.home), |(device, _)| device);
-    let copied = copy_of(&Kept::of(&source, &copy_source.without)?, new_bytes, to);
+    let copied = copy_of(&UsedBlocks::of(&source, &copy_source.without)?, new_bytes, to);
     if let Some(served) = served {
         served.close()?;
     }
     copied
 }
 
-fn copy_of(kept: &Kept, new_bytes: u64, to: &Path) -> Result<Result<(), String>, Error> {
+fn copy_of(blocks: &UsedBlocks, new_bytes: u64, to: &Path) -> Result<Result<(), String>, Error> {
     let dir = to.parent().unwrap_or(Path::new("/"));
-    let (need, free) = (kept.kept_bytes() + new_bytes + ROOM_BYTES, disk::free_bytes(dir)?);
+    let (need, free) = (blocks.used_bytes() + new_bytes + ROOM_BYTES, disk::free_bytes(dir)?);
     if need > free {
         return Ok(Err(format!(
             "a copy needs {} in {}, where {} are free; choose another directory with --scratch",
@@ -123,8 +123,8 @@ fn copy_of(kept: &Kept, new_bytes: u64, to: &Path) -> Result<Result<(), String>,
             bytes(free)
         )));
     }
-    let mut copy = NewFile::begin(to)?;
-    kept.copy(&mut copy)?;
+    let mut copy = AtomicFile::begin(to)?;
+    blocks.copy(&mut copy)?;
     copy.finish()?;
     Ok(Ok(()))
 }

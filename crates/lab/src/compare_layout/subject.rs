@@ -1,9 +1,9 @@
 //! The subjects of a comparison: anything that holds a file system.
 
 use crate::Error;
-use crate::images::Shelf;
+use crate::library::Library;
 use crate::manifest::{Home, Made, Manifest};
-use results::STORE;
+use results::STORE_FILE;
 use std::path::{Path, PathBuf};
 
 /// The location of a file system to inspect.
@@ -22,10 +22,10 @@ impl Subject {
     /// with a name appended, as in `senesce-work/a`; a saved image, by its path or its name in the library.
     pub fn find(word: &str) -> Result<Subject, Error> {
         let path = Path::new(word);
-        if path.is_dir() && path.join(STORE).is_file() {
+        if path.is_dir() && path.join(STORE_FILE).is_file() {
             return Subject::aged(&only(path)?);
         }
-        if path.exists() && path.extension().is_none_or(|ending| ending != crate::images::ENDING) {
+        if path.exists() && path.extension().is_none_or(|extension| extension != crate::library::EXTENSION) {
             return Ok(Made::found(path)?.map_or_else(|| Subject::Directory(path.to_owned()), Subject::Disk));
         }
         if let (Some(work), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
@@ -33,7 +33,7 @@ impl Subject {
         {
             return Subject::aged(&manifest);
         }
-        let saved = Shelf::of_user()?.file(word);
+        let saved = Library::of_user()?.resolve(word);
         if saved.is_file() {
             return Ok(Subject::Saved(saved));
         }

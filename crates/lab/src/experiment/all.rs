@@ -8,7 +8,7 @@ use super::spec::Experiment;
 use super::standing::is_done;
 use crate::Error;
 use crate::workload::interrupted;
-use results::{StoreAt, Watch};
+use results::{StoreLocation, Watch};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,7 +24,7 @@ pub struct AllSpec {
     /// The work directory.
     pub work: PathBuf,
     /// Result store; by default the store of the work directory.
-    pub store: Option<StoreAt>,
+    pub store: Option<StoreLocation>,
     /// Command that runs the metadata benchmark in a separate process; see [`RunSpec::apart`].
     pub apart: fn() -> Command,
     /// The full command line, for the record.
@@ -45,14 +45,14 @@ pub struct AllDone {
 }
 
 impl AllSpec {
-    fn at(&self) -> StoreAt {
-        self.store.clone().unwrap_or_else(|| StoreAt::of_work(&self.work))
+    fn at(&self) -> StoreLocation {
+        self.store.clone().unwrap_or_else(|| StoreLocation::of_work_dir(&self.work))
     }
 
     /// Whether a figure is in the store. Checked again before each figure, because other machines may fill the same store.
     fn has(&self, experiment: &Experiment) -> Result<bool, Error> {
         match self.at() {
-            StoreAt::File(path) if !path.is_file() => Ok(false),
+            StoreLocation::File(path) if !path.is_file() => Ok(false),
             at => is_done(&at.open()?, experiment, &self.scale),
         }
     }
@@ -72,7 +72,7 @@ impl AllSpec {
     /// Whether the store holds part of a plan. The time of the rest then says nothing about the time of the whole.
     fn has_part_of(&self, plan: &Plan) -> Result<bool, Error> {
         match self.at() {
-            StoreAt::File(path) if !path.is_file() => Ok(false),
+            StoreLocation::File(path) if !path.is_file() => Ok(false),
             at => has_checkpoints(plan, &at.open()?),
         }
     }

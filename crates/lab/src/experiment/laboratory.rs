@@ -244,7 +244,7 @@ fn failed(error: ffs::Error) -> Error {
 }
 
 fn on(measure: Measure, subject: &str, model: &Model, value: f64) -> Measurement {
-    measure.on(model.name()).number(subject, 1, value)
+    measure.on(model.name()).measurement(subject, 1, value)
 }
 
 fn of_files(now: &Measures) -> Vec<Measurement> {

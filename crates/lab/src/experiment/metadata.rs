@@ -18,7 +18,7 @@ use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Ranks, Settings, Sizes,
 use disk::modelled::Clock;
 use disk::{MemoryLimit, Session};
 use fs::Target;
-use results::measures::{self, Named};
+use results::measures::{self, MeasureInstance};
 use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -178,7 +178,7 @@ impl Measuring<'_> {
                 }
                 Ok(())
             });
-            self.store.end_by(run, &recorded)?;
+            self.store.end_with(run, &recorded)?;
             recorded?;
         }
         Ok(())
@@ -291,8 +291,8 @@ fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> V
             continue;
         }
         let repetition = if repeat.is_some() { 1 } else { number_of };
-        let mut one = |measure: Named, value| {
-            numbers.push(measure.on(disk).number(ONLY, repetition, value));
+        let mut one = |measure: MeasureInstance, value| {
+            numbers.push(measure.on(disk).measurement(ONLY, repetition, value));
         };
         let phase = outcome.phase.name();
         one(measures::PHASE_OBJECTS_PER_S.of(phase), outcome.objects_per_s);
@@ -304,10 +304,10 @@ fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> V
         match outcome.phase {
             Phase::Precreate => {}
             Phase::Benchmark => {
-                one(measures::BENCHMARK_OPERATIONS_PER_S.named(), outcome.operations_per_s);
-                one(measures::BENCHMARK_OVER_PRECREATE.named(), over);
+                one(measures::BENCHMARK_OPERATIONS_PER_S.instance(), outcome.operations_per_s);
+                one(measures::BENCHMARK_OVER_PRECREATE.instance(), over);
             }
-            Phase::Cleanup => one(measures::CLEANUP_OVER_PRECREATE.named(), over),
+            Phase::Cleanup => one(measures::CLEANUP_OVER_PRECREATE.instance(), over),
         }
     }
     numbers

@@ -292,9 +292,9 @@ mod tests {
         for repetition in 1..=6 {
             let aged = 10.0 + repetition as f64;
             for (side, cost) in [("aged", aged), ("unaged", 2.0)] {
-                let modelled = measures::MODELLED_S_PER_GIB.on("hdd").number(side, repetition, cost);
+                let modelled = measures::MODELLED_S_PER_GIB.on("hdd").measurement(side, repetition, cost);
                 store.record(run, &modelled).unwrap();
-                let measured = measures::SCAN_S_PER_GIB.number(side, repetition, 1.0);
+                let measured = measures::SCAN_S_PER_GIB.measurement(side, repetition, 1.0);
                 store.record(run, &measured).unwrap();
             }
         }

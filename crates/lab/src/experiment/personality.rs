@@ -144,7 +144,7 @@ impl Serving<'_> {
                 let measured = unless_interrupted(
                     self.measure(round).and_then(|numbers| Ok(self.store.record_all(run, &numbers)?)),
                 );
-                self.store.end_by(run, &measured)?;
+                self.store.end_with(run, &measured)?;
                 measured?;
             }
         }

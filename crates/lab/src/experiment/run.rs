@@ -18,7 +18,7 @@ use crate::manifest::Home;
 use crate::series::Series;
 use crate::workload::interrupted;
 use disk::Session;
-use results::{NewRun, PartialResults, RunId, Store, StoreAt, Watch};
+use results::{NewRun, PartialResults, RunId, Store, StoreLocation, Watch};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::process::Command;
@@ -35,7 +35,7 @@ pub struct RunSpec {
     /// The work directory.
     pub work: PathBuf,
     /// Result store; by default the store of the work directory.
-    pub store: Option<StoreAt>,
+    pub store: Option<StoreLocation>,
     /// Whether checkpoints that the store already holds are reused.
     pub resume: bool,
     /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::apart`].
@@ -55,7 +55,7 @@ impl RunSpec {
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let spec = plan.spec;
     let work = crate::Work::take(&spec.work)?;
-    let store = spec.store.as_ref().map_or_else(|| work.store(), StoreAt::open)?;
+    let store = spec.store.as_ref().map_or_else(|| work.store(), StoreLocation::open)?;
     let figure = &spec.experiment.figure;
     let new = NewRun {
         kind: super::KIND,
@@ -64,15 +64,15 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         seed: None,
         parameters: standing::parameters(&spec.experiment, &spec.scale),
     };
-    let Some(run) = store.begin_alone(&new, |run| standing::is_at(run, &spec.scale))? else {
+    let Some(run) = store.begin_exclusive(&new, |run| standing::is_at(run, &spec.scale))? else {
         return Err(Error::Busy(format!(
             "{figure} at scale {} is already running in another process with this store; wait for it",
             spec.scale
         )));
     };
     work.keep();
-    let outcome = run_jobs(plan, &store, run, &mut store.noted(watch));
-    store.end_by(run, &outcome)?;
+    let outcome = run_jobs(plan, &store, run, &mut store.record_progress(watch));
+    store.end_with(run, &outcome)?;
     outcome
 }
 

@@ -56,7 +56,7 @@ impl Alone<'_> {
 
 /// The measurements with reads of one size on the disk with that name.
 fn numbers(name: &str, measured: &TransferSize, point: &TransferPoint) -> Vec<Measurement> {
-    let one = |measure: Measure, value| measure.on(name).number(ONLY, 1, value);
+    let one = |measure: Measure, value| measure.on(name).measurement(ONLY, 1, value);
     let mut numbers = Vec::new();
     if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
         numbers.push(one(measures::BANDWIDTH_BYTES_PER_S, bandwidth));

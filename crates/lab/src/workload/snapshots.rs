@@ -84,7 +84,7 @@ fn digest(files: &[PathBuf]) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::Unwatched;
+    use results::IgnoreProgress;
     use snapshot::{Entry, Info, Kind, ROOT, SnapshotBuilder};
     use std::path::Path;
 
@@ -126,9 +126,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let size = || std::fs::metadata(root.path().join("file")).unwrap().len();
         let mut driver = snapshots.driver(1).unwrap();
-        driver.advance(root.path(), 0, &mut Unwatched).unwrap();
+        driver.advance(root.path(), 0, &mut IgnoreProgress).unwrap();
         assert_eq!(size(), 5000);
-        driver.advance(root.path(), 1, &mut Unwatched).unwrap();
+        driver.advance(root.path(), 1, &mut IgnoreProgress).unwrap();
         assert_eq!(size(), 7000);
         let refused = |snapshots: &Snapshots, last| snapshots.check(last).unwrap_err().to_string();
         assert!(refused(&snapshots, 2).contains("round 2 does not exist"));

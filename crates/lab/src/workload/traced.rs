@@ -150,7 +150,7 @@ impl Source for Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::Unwatched;
+    use results::IgnoreProgress;
     use trace::{Content, FileId, ROOT};
 
     fn create(file: u64) -> Op {
@@ -162,7 +162,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ops = vec![Op::Delete { file: FileId(1), parent: ROOT }, Op::Checkpoint { number: 0 }];
         let mut traced = Traced::new(Box::new(ops.into_iter()), 0, None);
-        let error = traced.advance(dir.path(), 0, &mut Unwatched).unwrap_err().to_string();
+        let error = traced.advance(dir.path(), 0, &mut IgnoreProgress).unwrap_err().to_string();
         assert!(error.contains("ENOENT") && !error.contains("small"), "{error}");
     }
 
@@ -175,11 +175,11 @@ mod tests {
         let source = Box::new(rounds.collect::<Vec<Op>>().into_iter());
         let mut traced = Traced::new(source, 0, None);
         let files = || std::fs::read_dir(dir.path()).unwrap().count();
-        traced.advance(dir.path(), 0, &mut Unwatched).unwrap();
+        traced.advance(dir.path(), 0, &mut IgnoreProgress).unwrap();
         assert_eq!(files(), 3000);
-        traced.advance(dir.path(), 2, &mut Unwatched).unwrap();
+        traced.advance(dir.path(), 2, &mut IgnoreProgress).unwrap();
         assert_eq!(files(), 9000);
-        let error = traced.advance(dir.path(), 7, &mut Unwatched).unwrap_err();
+        let error = traced.advance(dir.path(), 7, &mut IgnoreProgress).unwrap_err();
         assert!(error.to_string().contains("ends before round 7"), "{error}");
         assert_eq!(files(), 12000);
     }

@@ -29,7 +29,7 @@ pub struct Difference {
 
 impl Difference {
     /// Whether the samples are large enough to detect a difference with 95 % confidence.
-    pub fn can_tell(&self) -> bool {
+    pub fn can_detect(&self) -> bool {
         self.least_p <= 1.0 - CONFIDENCE
     }
 
@@ -167,7 +167,7 @@ mod tests {
             assert!((apart(n).p - 2.0 / ways).abs() < 1e-12, "{n}");
             assert_eq!(apart(n).p, apart(n).least_p);
         }
-        assert!(!apart(3).can_tell() && apart(4).can_tell() && apart(4).is_significant());
+        assert!(!apart(3).can_detect() && apart(4).can_detect() && apart(4).is_significant());
         // Conover, table A7: for 6 and 6 the 2.5 % quantile of U is 6, for 4 and 4 it is 1, for 10 and 10 it is 24.
         for (n, quantile) in [(4, 1), (6, 6), (10, 24)] {
             let distinct: Vec<usize> = (1..=2 * n).map(|rank| 2 * rank).collect();

@@ -7,20 +7,22 @@ use std::collections::HashMap;
 
 /// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Merged {
+pub struct MergeCounts {
     /// Runs that were copied, or copied again because they have continued.
-    pub taken: u64,
+    #[serde(rename = "taken")]
+    pub copied: u64,
     /// Runs that existed already, unchanged.
-    pub known: u64,
+    #[serde(rename = "known")]
+    pub unchanged: u64,
     /// Runs that are in progress or were killed, and were skipped.
     pub unfinished: u64,
 }
 
 /// The action for a run.
-enum Did {
-    Take,
-    Know,
-    Leave,
+enum MergeAction {
+    Copy,
+    Keep,
+    Skip,
 }
 
 /// The parameter in which a comparison names the run that aged its file system.
@@ -29,33 +31,35 @@ const AGED_RUN: &str = "aged_run";
 impl Store {
     /// Copies all ended runs of another store. Runs that exist here are copied again if they have continued there, and otherwise left
     /// alone. A run is copied atomically with all its measurements and documents.
-    pub fn merge(&self, from: &Store) -> Result<Merged, Error> {
-        let mut merged = Merged::default();
+    pub fn merge(&self, from: &Store) -> Result<MergeCounts, Error> {
+        let mut merged = MergeCounts::default();
         // The local numbers of the runs of the other store.
         let mut here: HashMap<i64, i64> = HashMap::new();
         for run in from.runs()? {
             // Other processes may merge the same store concurrently.
-            let did = self.as_one(|| match self.known(&run)? {
-                None if run.state == "running" => Ok((None, Did::Leave)),
-                Some((id, gone_on)) if !gone_on || run.state == "running" => Ok((Some(id), Did::Know)),
+            let action = self.transaction(|| match self.find_copy(&run)? {
+                None if run.state == "running" => Ok((None, MergeAction::Skip)),
+                Some((id, gone_on)) if !gone_on || run.state == "running" => {
+                    Ok((Some(id), MergeAction::Keep))
+                }
                 known => {
-                    let id = self.take_over(from, run.id, known.map(|(id, _)| id), &here)?;
-                    Ok((Some(id), Did::Take))
+                    let id = self.copy_run(from, run.id, known.map(|(id, _)| id), &here)?;
+                    Ok((Some(id), MergeAction::Copy))
                 }
             });
-            let (id, did) = did?;
+            let (id, action) = action?;
             here.extend(id.map(|id| (run.id.0, id.0)));
-            match did {
-                Did::Take => merged.taken += 1,
-                Did::Know => merged.known += 1,
-                Did::Leave => merged.unfinished += 1,
+            match action {
+                MergeAction::Copy => merged.copied += 1,
+                MergeAction::Keep => merged.unchanged += 1,
+                MergeAction::Skip => merged.unfinished += 1,
             }
         }
         Ok(merged)
     }
 
     /// The local run of a run of another store, if it exists, and whether the run has continued and ended there.
-    fn known(&self, there: &Run) -> Result<Option<(RunId, bool)>, Error> {
+    fn find_copy(&self, there: &Run) -> Result<Option<(RunId, bool)>, Error> {
         let gone_on = |here: &Run| {
             // A run in progress here is never replaced.
             here.state != "running"
@@ -66,7 +70,7 @@ impl Store {
     }
 
     /// Copies a run. Replaces the existing data of the run.
-    fn take_over(
+    fn copy_run(
         &self,
         from: &Store,
         run: RunId,

@@ -42,7 +42,7 @@ const POSTGRES: Dialect = Dialect {
     real: "DOUBLE PRECISION",
     table: "",
     keyed_table: "",
-    relax: "SET synchronous_commit TO off",
+    disable_sync: "SET synchronous_commit TO off",
     begin: concat!("BEGIN; SELECT ", lock!()),
 };
 
@@ -164,7 +164,7 @@ impl Sql for Postgres {
         Ok(holder)
     }
 
-    fn lives(&self, holder: &str) -> Result<bool, Failure> {
+    fn is_alive(&self, holder: &str) -> Result<bool, Failure> {
         let statement = format!("SELECT 1 FROM pg_stat_activity WHERE {HOLDER} = $1");
         Ok(!self.rows(&statement, &[holder.into()])?.is_empty())
     }

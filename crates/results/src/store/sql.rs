@@ -91,7 +91,7 @@ pub(super) struct Dialect {
     /// The end of a definition of a table that is accessed only by its key.
     pub keyed_table: &'static str,
     /// Disables syncing for later writes.
-    pub relax: &'static str,
+    pub disable_sync: &'static str,
     /// Begins a transaction that excludes other writers of the store.
     pub begin: &'static str,
 }
@@ -120,5 +120,5 @@ pub(super) trait Sql {
     fn holder(&self) -> Result<String, Failure>;
 
     /// Whether the process with this identifier is alive.
-    fn lives(&self, holder: &str) -> Result<bool, Failure>;
+    fn is_alive(&self, holder: &str) -> Result<bool, Failure>;
 }

@@ -167,7 +167,7 @@ const SQLITE: Dialect = Dialect {
     real: "REAL",
     table: "STRICT",
     keyed_table: "STRICT, WITHOUT ROWID",
-    relax: "PRAGMA synchronous = normal",
+    disable_sync: "PRAGMA synchronous = normal",
     begin: "BEGIN IMMEDIATE",
 };
 
@@ -228,7 +228,7 @@ impl Sql for Sqlite {
         Ok(format!("{pid} {}", began(pid).ok_or("/proc does not show the start time of this process")?))
     }
 
-    fn lives(&self, holder: &str) -> Result<bool, Failure> {
+    fn is_alive(&self, holder: &str) -> Result<bool, Failure> {
         let (pid, at) = holder.split_once(' ').unwrap_or((holder, ""));
         Ok(pid.parse().ok().and_then(began).is_some_and(|began| began == at))
     }

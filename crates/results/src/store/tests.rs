@@ -62,7 +62,7 @@ fn older_store_opens_with_all_data() {
     assert_eq!(later, RunId(5));
     // Copies of an old store hold the same runs, regardless of which one is migrated first.
     let copy = Store::open(&dir.path().join("copy.db")).unwrap();
-    assert_eq!(store.merge(&copy).unwrap(), Merged { taken: 0, known: 2, unfinished: 0 });
+    assert_eq!(store.merge(&copy).unwrap(), MergeCounts { copied: 0, unchanged: 2, unfinished: 0 });
 }
 
 #[test]
@@ -70,12 +70,12 @@ fn reading_an_older_store_reports_how_to_upgrade_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("old.db");
     old(&path);
-    let at = StoreAt::File(path.clone());
-    let Err(error) = at.read() else { panic!("an older store was read") };
+    let at = StoreLocation::File(path.clone());
+    let Err(error) = at.open_read_only() else { panic!("an older store was read") };
     let expected = format!("{}: it has layout 1; any run or `senesce report` upgrades it", path.display());
     assert_eq!(error.to_string(), format!("result store {expected}"));
     drop(at.open().unwrap());
-    let read = at.read().unwrap();
+    let read = at.open_read_only().unwrap();
     assert_eq!(read.runs().unwrap().len(), 2);
     assert!(read.begin(&new("age", "new", json!({}))).is_err(), "a read-only store was written");
 }
@@ -104,8 +104,8 @@ fn files_of_other_programs_are_left_unchanged() {
         let before = std::fs::read(&path).unwrap();
         let names = || std::fs::read_dir(dir.path()).unwrap().count();
         let files = names();
-        let at = StoreAt::File(path.clone());
-        for opened in [at.open(), at.read(), at.open_there()] {
+        let at = StoreLocation::File(path.clone());
+        for opened in [at.open(), at.open_read_only(), at.open_existing()] {
             let Err(error) = opened else { panic!("{} was opened", path.display()) };
             let expected = format!(
                 "result store {}: it is an SQLite file of another program ({why}); it is left unchanged; name another file",
@@ -123,7 +123,7 @@ fn files_of_other_programs_are_left_unchanged() {
     let path = dir.path().join("open.db");
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch(wal).unwrap();
-    assert!(StoreAt::File(path).open().is_err_and(|error| error.to_string().contains("tables notes")));
+    assert!(StoreLocation::File(path).open().is_err_and(|error| error.to_string().contains("tables notes")));
     let count: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
     assert_eq!(count, 1);
 }
@@ -196,20 +196,20 @@ pub(super) fn check_measurements(store: &Store) {
 fn only_one_process_begins_the_same_work() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
-    check_begin_alone(&Store::open(&path).unwrap(), &Store::open(&path).unwrap());
+    check_begin_exclusive(&Store::open(&path).unwrap(), &Store::open(&path).unwrap());
 }
 
 /// Checks for every kind of store.
-pub(super) fn check_begin_alone(a: &Store, b: &Store) {
+pub(super) fn check_begin_exclusive(a: &Store, b: &Store) {
     let work = |scale: &str| new("experiment", "alone", json!({ "scale": scale }));
     let same = |run: &Run| run.parameters["scale"] == "small";
-    let first = a.begin_alone(&work("small"), same).unwrap().expect("no process runs it yet");
-    assert_eq!(b.begin_alone(&work("small"), same).unwrap(), None);
+    let first = a.begin_exclusive(&work("small"), same).unwrap().expect("no process runs it yet");
+    assert_eq!(b.begin_exclusive(&work("small"), same).unwrap(), None);
     assert_eq!(b.running("experiment", "alone").unwrap().len(), 1);
-    let other = b.begin_alone(&work("paper"), |run| run.parameters["scale"] == "paper").unwrap();
+    let other = b.begin_exclusive(&work("paper"), |run| run.parameters["scale"] == "paper").unwrap();
     assert!(other.is_some(), "another scale is different work");
     a.end(first, "interrupted", None).unwrap();
-    assert!(b.begin_alone(&work("small"), same).unwrap().is_some());
+    assert!(b.begin_exclusive(&work("small"), same).unwrap().is_some());
 }
 
 #[test]
@@ -248,7 +248,7 @@ pub(super) fn check_merge(into: &Store, from: &Store) {
     let merged = into.merge(from).unwrap();
     let running = from.runs().unwrap().iter().filter(|run| run.state == "running").count();
     let ended = from.runs().unwrap().len() - running;
-    assert_eq!((merged.taken as usize, merged.unfinished as usize), (ended, running));
+    assert_eq!((merged.copied as usize, merged.unfinished as usize), (ended, running));
     let runs = into.runs().unwrap();
     assert_eq!(runs.len(), before + ended);
     let compared = runs.iter().rfind(|run| run.kind == "compare").unwrap();
@@ -258,27 +258,31 @@ pub(super) fn check_merge(into: &Store, from: &Store) {
     assert_eq!(into.document(compared.id, "", "outcome").unwrap(), Some(json!({ "of": "compare" })));
     let kept = from.runs().unwrap();
     assert!(kept.iter().any(|run| run.started == compared.started && run.uid == compared.uid));
-    assert_eq!(into.merge(from).unwrap().taken, 0, "existing runs are not copied again");
+    assert_eq!(into.merge(from).unwrap().copied, 0, "existing runs are not copied again");
     let all = from.runs().unwrap().len() as u64;
-    assert_eq!(from.merge(from).unwrap(), Merged { taken: 0, known: all, unfinished: 0 }, "into itself");
+    assert_eq!(
+        from.merge(from).unwrap(),
+        MergeCounts { copied: 0, unchanged: all, unfinished: 0 },
+        "into itself"
+    );
 
     // Runs that have continued are copied again, with their current data, to the same place.
     let left = from.begin(&new("age", "left", json!({}))).unwrap();
     from.record_all(left, &[number("", "x", "s", 1, 0.1), number("", "y", "s", 1, 0.2)]).unwrap();
     from.end(left, "interrupted", Some("by hand")).unwrap();
-    assert_eq!(into.merge(from).unwrap().taken, 1);
-    from.again(left).unwrap();
+    assert_eq!(into.merge(from).unwrap().copied, 1);
+    from.resume(left).unwrap();
     from.record(left, &number("", "x", "s", 1, 0.3)).unwrap();
-    assert_eq!(into.merge(from).unwrap().taken, 0, "the run has not ended");
+    assert_eq!(into.merge(from).unwrap().copied, 0, "the run has not ended");
     from.end(left, "done", None).unwrap();
-    assert_eq!(into.merge(from).unwrap().taken, 1);
-    assert_eq!(into.merge(from).unwrap().taken, 0);
+    assert_eq!(into.merge(from).unwrap().copied, 1);
+    assert_eq!(into.merge(from).unwrap().copied, 0);
     let uid = from.runs().unwrap().into_iter().find(|run| run.id == left).unwrap().uid;
     let here: Vec<Run> = into.runs().unwrap().into_iter().filter(|run| run.uid == uid).collect();
     assert_eq!((here.len(), here[0].state.as_str(), &here[0].error), (1, "done", &None));
     assert_eq!(into.measurements(here[0].id).unwrap(), from.measurements(left).unwrap());
     // And in the other direction, with no changes.
-    assert_eq!(from.merge(into).unwrap().known, into.runs().unwrap().len() as u64 - before as u64);
+    assert_eq!(from.merge(into).unwrap().unchanged, into.runs().unwrap().len() as u64 - before as u64);
 }
 
 #[cfg(feature = "postgres")]

@@ -81,7 +81,7 @@ fn cautions(html: &mut Html, [a, b]: &[Run; 2], comparison: &RunComparison) {
             comparison.conditions.len()
         ));
     }
-    let few = comparison.measures.iter().filter(|measure| !measure.difference.can_tell()).count();
+    let few = comparison.measures.iter().filter(|measure| !measure.difference.can_detect()).count();
     if few > 0 {
         said.push(format!(
             "Of {} measures, {few} have too few repetitions to detect a difference: the test needs 4 of \
@@ -161,13 +161,13 @@ fn row(html: &mut Html, measure: &Compared) {
         html.leaf(
             "td",
             &[("class", "number")],
-            if difference.can_tell() { number(difference.p) } else { "–".to_owned() },
+            if difference.can_detect() { number(difference.p) } else { "–".to_owned() },
         );
         let [a, b] = &measure.medians;
         html.leaf(
             "td",
             &[],
-            match (difference.can_tell(), difference.is_significant()) {
+            match (difference.can_detect(), difference.is_significant()) {
                 (false, _) if a.median == b.median => "equal, too few repetitions",
                 (false, _) => "too few repetitions",
                 (true, false) => "no detected difference",

@@ -43,5 +43,5 @@ fn show(outcome: &FioOutcome) -> Result<()> {
         rows
     });
     output::table(&["job", "direction", "side", "operations/s", "bytes/s", "p99 in µs", "longest"], rows)?;
-    output::line(&outcome.kept.said_of(&outcome.name))
+    output::line(&outcome.kept.message(&outcome.name))
 }

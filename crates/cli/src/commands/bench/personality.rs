@@ -54,5 +54,5 @@ fn show(outcome: &PersonalityOutcome) -> Result<()> {
     let mut rows: Vec<Vec<String>> = rows.collect();
     rows.sort_by(|a, b| a[0].cmp(&b[0]));
     output::table(&["operation", "side", "latency in µs: median", "p99", "p99.9", "longest"], rows)?;
-    output::line(&outcome.kept.said_of(&outcome.name))
+    output::line(&outcome.kept.message(&outcome.name))
 }

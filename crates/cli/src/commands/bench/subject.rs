@@ -6,7 +6,7 @@ use crate::output::number;
 use anyhow::{Result, bail};
 use disk::modelled::is_store;
 use lab::{Manifest, Subject};
-use results::{Interval, STORE};
+use results::{Interval, STORE_FILE};
 use std::path::Path;
 
 /// Finds the subject that --on names.
@@ -24,7 +24,7 @@ pub fn find(args: &BenchSubject) -> Result<Subject> {
 
 /// A work directory stands for its aged file system; the benchmark runs in any other directory itself.
 fn directory(path: &Path, args: &BenchSubject) -> Result<Subject> {
-    if !path.join(STORE).is_file() {
+    if !path.join(STORE_FILE).is_file() {
         return Ok(Subject::Alone { path: path.to_owned(), work: args.work.clone() });
     }
     match &compare::complete(path)?[..] {

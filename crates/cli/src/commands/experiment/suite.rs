@@ -5,7 +5,7 @@ use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use lab::{AllDone, AllSpec, Experiment, Listed, Shard, Standing, State};
-use results::StoreAt;
+use results::StoreLocation;
 use serde_json::json;
 
 /// Lists all figures, tables and listings.
@@ -60,9 +60,9 @@ pub fn status(how: &HowToRun, markdown: bool) -> Result<()> {
 }
 
 /// The status of each figure in a store, which may not exist yet.
-fn standing(at: &StoreAt, scale: &str) -> Result<Vec<Standing>> {
+fn standing(at: &StoreLocation, scale: &str) -> Result<Vec<Standing>> {
     let store = match at {
-        StoreAt::File(path) if !path.is_file() => None,
+        StoreLocation::File(path) if !path.is_file() => None,
         at => Some(at.open()?),
     };
     Ok(lab::standing(store.as_ref(), scale)?)
@@ -121,7 +121,7 @@ fn count_in_trend(all: &[Standing]) -> usize {
     all.iter().filter(|one| one.trend == Some(true)).count()
 }
 
-fn document(at: &StoreAt, scale: &str, all: &[Standing]) -> serde_json::Value {
+fn document(at: &StoreLocation, scale: &str, all: &[Standing]) -> serde_json::Value {
     json!({
         "store": at.to_string(), "scale": scale, "of": all.len(), "done": count_done(all), "hold_in_trend": count_in_trend(all),
         "figures": all,
@@ -131,7 +131,7 @@ fn document(at: &StoreAt, scale: &str, all: &[Standing]) -> serde_json::Value {
 /// A function that prints a table from headings and rows.
 type Print = fn(&[&str], Vec<Vec<String>>) -> Result<()>;
 
-fn show(at: &StoreAt, scale: &str, all: &[Standing], table: Print) -> Result<()> {
+fn show(at: &StoreLocation, scale: &str, all: &[Standing], table: Print) -> Result<()> {
     table(
         &["figure", "state", "trend", "claims that hold", "not judged"],
         all.iter()

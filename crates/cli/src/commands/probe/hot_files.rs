@@ -58,5 +58,5 @@ fn show(outcome: &HotFilesOutcome) -> Result<()> {
     let read = sides("read", &|side| Some(side.read), measured.read_ratio);
     let overwrite = sides("overwrite", &|side| side.overwrite, measured.overwrite_ratio);
     output::table(&headings.collect::<Vec<_>>(), [read, overwrite].concat())?;
-    output::line(&outcome.kept.said_of(&outcome.name))
+    output::line(&outcome.kept.message(&outcome.name))
 }

@@ -5,7 +5,7 @@ use crate::commands::aged;
 use crate::output::number;
 use anyhow::{Context as _, Result};
 use lab::{Rates, Ratios, Subject};
-use results::Spread;
+use results::MeanAndDeviation;
 
 const MIB: f64 = (1u64 << 20) as f64;
 
@@ -19,7 +19,7 @@ pub fn row(rates: &Rates) -> [String; 3] {
     [rates.modelled, rates.disk_clock, rates.wall].map(rate)
 }
 
-fn rate(rate: Option<Spread>) -> String {
+fn rate(rate: Option<MeanAndDeviation>) -> String {
     let mean = number(rate.map(|rate| rate.mean / MIB));
     match rate.and_then(|rate| rate.deviation) {
         Some(deviation) => format!("{mean} ± {}", number(Some(deviation / MIB))),

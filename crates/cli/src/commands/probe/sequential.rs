@@ -31,7 +31,7 @@ pub fn run(args: &args::Sequential) -> Result<()> {
     let clocks = rates::headings(&outcome.modelled_disk);
     let headings = ["size", "files", "phase", "side"].into_iter().chain(clocks.iter().map(String::as_str));
     output::table(&headings.collect::<Vec<_>>(), outcome.sizes.iter().flat_map(rows))?;
-    output::line(&outcome.kept.said_of(&outcome.name))
+    output::line(&outcome.kept.message(&outcome.name))
 }
 
 /// The table rows of one file size.

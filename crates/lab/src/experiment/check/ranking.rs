@@ -71,7 +71,7 @@ impl Judge<'_> {
     ) -> Result<(Ordering, f64), String> {
         let of = |line| self.repetitions(line, side, &check.measure, round);
         let median = |line| self.value(line, side, &check.measure, round);
-        let found = difference(of(one)?, of(other)?).filter(|found| found.can_tell());
+        let found = difference(of(one)?, of(other)?).filter(|found| found.can_detect());
         let found = found
             .ok_or_else(|| format!("{} has too few repetitions to detect a difference", check.measure))?;
         let order =

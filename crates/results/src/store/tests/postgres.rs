@@ -12,9 +12,9 @@ mod cluster;
 #[path = "../../../../stores/tests/services/server.rs"]
 mod server;
 
-fn url(server: &Server, secret: &str) -> StoreAt {
+fn url(server: &Server, secret: &str) -> StoreLocation {
     let secret = secret.replace('/', "%2F").replace('+', "%2B");
-    StoreAt::named(&format!("postgres://{USER}:{secret}@127.0.0.1:{}/postgres", server.port))
+    StoreLocation::parse(&format!("postgres://{USER}:{secret}@127.0.0.1:{}/postgres", server.port))
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn database_behaves_like_a_file() {
     let at = url(&server, SECRET);
     let (store, other) = (at.open().unwrap(), at.open().unwrap());
     check_measurements(&store);
-    check_begin_alone(&store, &other);
+    check_begin_exclusive(&store, &other);
     let dir = tempfile::tempdir().unwrap();
     let file = Store::open(&dir.path().join("file")).unwrap();
     check_merge(&store, &file);
@@ -76,7 +76,7 @@ fn many_machines_fill_one_database() {
                     for figure in 0..10 {
                         let name = format!("figure {figure}");
                         let work = new("experiment", &name, json!({ "machine": machine }));
-                        if let Some(run) = store.begin_alone(&work, same).unwrap() {
+                        if let Some(run) = store.begin_exclusive(&work, same).unwrap() {
                             store.record_all(run, &[number("", "x", "s", 1, figure as f64)]).unwrap();
                             done += 1;
                         }

@@ -61,5 +61,5 @@ fn show(on: &OnAged) -> Result<()> {
             })
         }),
     )?;
-    output::line(&on.kept.said_of(&on.name))
+    output::line(&on.kept.message(&on.name))
 }

@@ -1,15 +1,15 @@
 //! Saves an aged file system.
 
 use super::about::About;
+use super::directory::Library;
 use super::scores::Scores;
-use super::shelf::Shelf;
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::messages::bytes;
+use archive::{ArchiveContents, AtomicFile, UsedBlocks};
 use disk::Session;
 use fs::Target;
 use results::Watch;
-use saved::{Contents, Kept, NewFile};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub struct SavedImage {
     /// Bytes of the file.
     pub file_bytes: u64,
     /// The contents.
-    pub contents: Contents,
+    pub contents: ArchiveContents,
 }
 
 /// Saves an aged file system, which is mounted read-only meanwhile.
@@ -50,12 +50,12 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
     let file = match &spec.to {
         Some(path) => path.clone(),
         None => {
-            let shelf = Shelf::of_user()?;
-            shelf.make()?;
-            shelf.place(&spec.name)
+            let library = Library::of_user()?;
+            library.create()?;
+            library.image_path(&spec.name)
         }
     };
-    let mut out = NewFile::begin(&file)?;
+    let mut out = AtomicFile::begin(&file)?;
     let session = Session::begin()?;
     let mut made = manifest.made.clone();
     made.mount_opts.push("ro".to_owned());
@@ -72,9 +72,9 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
 fn write(
     aged: Manifest,
     target: &mut dyn Target,
-    out: &mut NewFile,
+    out: &mut AtomicFile,
     watch: &mut dyn Watch,
-) -> Result<Contents, Error> {
+) -> Result<ArchiveContents, Error> {
     watch.phase(&format!("{}: layout and free space", aged.name), None);
     let scores = Scores::of(target)?;
     let unused = target.unused_extents()?;
@@ -91,9 +91,9 @@ fn write(
         _ => device,
     };
     let about = About { unused_unknown: unused.is_none(), scores, aged };
-    let kept = Kept::of(&source, &unused.unwrap_or_default())?;
-    let phase = format!("{}: saving {}", about.name(), bytes(kept.size_bytes()));
+    let blocks = UsedBlocks::of(&source, &unused.unwrap_or_default())?;
+    let phase = format!("{}: saving {}", about.name(), bytes(blocks.size_bytes()));
     let manifest =
-        saved::write(&kept, out, results::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
+        archive::write(&blocks, out, results::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
     Ok(manifest.contents)
 }

@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 /// A file that is being written. If it is dropped unfinished, nothing is left. The same holds after `kill -9` if the file system supports
 /// unnamed files; otherwise a kill leaves `.NAME.part`, which the next writer of that name reuses.
 #[derive(Debug)]
-pub struct NewFile {
+pub struct AtomicFile {
     path: PathBuf,
     file: File,
     /// The temporary name, if the file system does not support unnamed files.
     part: Option<PathBuf>,
 }
 
-impl NewFile {
+impl AtomicFile {
     /// Begins a file for `path`, which must not exist.
-    pub fn begin(path: &Path) -> Result<NewFile> {
+    pub fn begin(path: &Path) -> Result<AtomicFile> {
         if path.symlink_metadata().is_ok() {
             return Err(taken(path));
         }
@@ -40,7 +40,7 @@ impl NewFile {
             }
             Err(error) => return Err(Error::io("creating", path)(error)),
         };
-        Ok(NewFile { path: path.to_owned(), file, part })
+        Ok(AtomicFile { path: path.to_owned(), file, part })
     }
 
     /// The file.
@@ -82,7 +82,7 @@ impl NewFile {
     }
 }
 
-impl Drop for NewFile {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(part) = self.part.take() {
             // The name of a file that cannot be removed shows that it is partial.
@@ -128,12 +128,12 @@ mod tests {
     fn file_gets_its_name_when_complete() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        let mut file = NewFile::begin(&path).unwrap();
+        let mut file = AtomicFile::begin(&path).unwrap();
         file.file().write_all(b"all of it").unwrap();
         assert!(!path.exists());
         file.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
-        drop(NewFile::begin(&dir.path().join("b")).unwrap());
+        drop(AtomicFile::begin(&dir.path().join("b")).unwrap());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "a dropped file was left behind");
     }
 
@@ -148,10 +148,10 @@ mod tests {
             "two processes write the same file"
         );
         file.write_all(b"all of it").unwrap();
-        NewFile { path: path.clone(), file, part: Some(part) }.finish().unwrap();
+        AtomicFile { path: path.clone(), file, part: Some(part) }.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
         let (file, part) = begin_part(dir.path(), &dir.path().join("b")).unwrap();
-        drop(NewFile { path: dir.path().join("b"), file, part: Some(part) });
+        drop(AtomicFile { path: dir.path().join("b"), file, part: Some(part) });
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "a dropped file was left behind");
         std::os::unix::fs::symlink(&path, dir.path().join(".c.part")).unwrap();
         assert!(begin_part(dir.path(), &dir.path().join("c")).is_err(), "a symbolic link was followed");
@@ -162,9 +162,9 @@ mod tests {
     fn existing_file_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        let late = NewFile::begin(&path).unwrap();
+        let late = AtomicFile::begin(&path).unwrap();
         std::fs::write(&path, "mine").unwrap();
-        for refused in [late.finish(), NewFile::begin(&path).map(drop)] {
+        for refused in [late.finish(), AtomicFile::begin(&path).map(drop)] {
             let message = refused.unwrap_err().to_string();
             assert!(message.ends_with("choose another name"), "{message}");
         }

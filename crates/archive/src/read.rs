@@ -5,8 +5,8 @@ use crate::format::{self, Entry, HEADER_BYTES, TRAILER_BYTES, Trailer};
 use crate::frame::{self, FRAME_BYTES};
 use crate::manifest::Manifest;
 use crate::runs::runs;
-use crate::write::{Progress, batch_frames};
-use crate::{BLOCK_BYTES, NewFile, Result};
+use crate::write::{ProgressFn, batch_frames};
+use crate::{AtomicFile, BLOCK_BYTES, Result};
 use digest::Digest;
 use rayon::prelude::*;
 use std::fs::File;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// A saved image with a verified manifest and index.
 #[derive(Debug)]
-pub struct Saved {
+pub struct ArchivedImage {
     path: PathBuf,
     file: File,
     file_bytes: u64,
@@ -27,7 +27,7 @@ pub struct Saved {
 
 /// The difference between two saved images.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Difference {
+pub struct BlockDiff {
     /// Number of blocks that differ.
     pub blocks: u64,
     /// Number of these blocks that are zero in the first image.
@@ -36,9 +36,9 @@ pub struct Difference {
     pub only_first: u64,
 }
 
-impl Saved {
+impl ArchivedImage {
     /// Opens the saved image at `path`. Frames are read later, on demand.
-    pub fn open(path: &Path) -> Result<Saved> {
+    pub fn open(path: &Path) -> Result<ArchivedImage> {
         let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
         let damaged = |why: &str| Error::Damaged { path: path.to_owned(), why: why.to_owned() };
         let file = input::open(path).map_err(Error::io("opening", path))?;
@@ -79,7 +79,7 @@ impl Saved {
         }
         let entries = Entry::decode_all(&index);
         let frames = locate_frames(&manifest, &entries, index_at).map_err(damaged)?;
-        Ok(Saved { path: path.to_owned(), file, file_bytes, manifest, text, frames })
+        Ok(ArchivedImage { path: path.to_owned(), file, file_bytes, manifest, text, frames })
     }
 
     /// The path of the file.
@@ -103,12 +103,12 @@ impl Saved {
     }
 
     /// Verifies every byte of the file.
-    pub fn verify(&self, progress: &mut Progress) -> Result<()> {
+    pub fn verify(&self, progress: &mut ProgressFn) -> Result<()> {
         self.each(progress, |_, _| Ok(()))
     }
 
     /// Restores the image to the sparse file `out`, verifying each frame before it is written. The caller finishes the file.
-    pub fn restore(&self, out: &mut NewFile, progress: &mut Progress) -> Result<()> {
+    pub fn restore(&self, out: &mut AtomicFile, progress: &mut ProgressFn) -> Result<()> {
         let path = out.path().to_owned();
         let to = out.file();
         let writing = || Error::io("restoring to", &path);
@@ -122,7 +122,7 @@ impl Saved {
     }
 
     /// Counts the blocks that differ. Frames with equal digests are not read.
-    pub fn difference(&self, other: &Saved, progress: &mut Progress) -> Result<Difference> {
+    pub fn diff(&self, other: &ArchivedImage, progress: &mut ProgressFn) -> Result<BlockDiff> {
         let (a, b) = (&self.manifest.contents, &other.manifest.contents);
         if (a.size_bytes, a.frame_bytes) != (b.size_bytes, b.frame_bytes) {
             let why = format!(
@@ -134,25 +134,25 @@ impl Saved {
             return Err(Error::Foreign { path: other.path.clone(), why });
         }
         let pairs = pairs(&self.frames, &other.frames);
-        let (mut difference, total) = (Difference::default(), pairs.len() as u64 * a.frame_bytes);
+        let (mut diff, total) = (BlockDiff::default(), pairs.len() as u64 * a.frame_bytes);
         for (n, (number, here, there)) in pairs.iter().enumerate() {
             if disk::interrupted() {
                 return Err(Error::Interrupted);
             }
             let len = self.frame_len(*number);
-            let of = |saved: &Saved, frame: Option<&(u64, Entry)>| match frame {
-                Some(frame) => saved.frame(frame),
+            let of = |image: &ArchivedImage, frame: Option<&(u64, Entry)>| match frame {
+                Some(frame) => image.frame(frame),
                 None => Ok(vec![0; len]),
             };
             let (here, there) = (of(self, *here)?, of(other, *there)?);
-            difference.add(&here, &there);
+            diff.add(&here, &there);
             progress(n as u64 * a.frame_bytes, total);
         }
-        Ok(difference)
+        Ok(diff)
     }
 
     /// Calls `each` with the image offset and the bytes of every frame, verified; in parallel.
-    fn each(&self, progress: &mut Progress, each: impl Fn(u64, &[u8]) -> Result<()> + Sync) -> Result<()> {
+    fn each(&self, progress: &mut ProgressFn, each: impl Fn(u64, &[u8]) -> Result<()> + Sync) -> Result<()> {
         let frame_bytes = self.manifest.contents.frame_bytes;
         let mut done = 0;
         for batch in self.frames.chunks(batch_frames()) {
@@ -179,7 +179,7 @@ impl Saved {
             return Err(damaged("checksum mismatch"));
         }
         let bytes = frame::decode(&stored, self.frame_len(entry.number)).map_err(damaged)?;
-        if frame::content(entry.number, &bytes) != entry.content {
+        if frame::content_digest(entry.number, &bytes) != entry.content {
             return Err(damaged("regenerated data differs from the saved data"));
         }
         Ok(bytes)
@@ -191,7 +191,7 @@ impl Saved {
     }
 }
 
-impl Difference {
+impl BlockDiff {
     fn add(&mut self, a: &[u8], b: &[u8]) {
         let zero = |block: &[u8]| block.iter().all(|byte| *byte == 0);
         for (a, b) in a.chunks(BLOCK_BYTES).zip(b.chunks(BLOCK_BYTES)).filter(|(a, b)| a != b) {
@@ -238,7 +238,7 @@ fn check_sizes(manifest: &Manifest, index_bytes: u64) -> Result<(), &'static str
 /// The offset of each frame in the file. Frames must be contiguous from the header to the index, in order, and inside the image.
 fn locate_frames(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<Placed>, &'static str> {
     let contents = &manifest.contents;
-    if format::content_of(contents.size_bytes, entries) != contents.content_sha256 {
+    if format::content_digest(contents.size_bytes, entries) != contents.content_sha256 {
         return Err("the image checksums of its manifest and index differ");
     }
     let mut at = HEADER_BYTES as u64;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::runs::runs;
-use crate::{BLOCK_BYTES, NewFile, Result};
+use crate::{AtomicFile, BLOCK_BYTES, Result};
 use disk::Extent;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -17,7 +17,7 @@ const COPY_BYTES: u64 = 1 << 20;
 
 /// An image or a device, and the parts of it to save. All other parts read as zeros.
 #[derive(Debug)]
-pub struct Kept<'p> {
+pub struct UsedBlocks<'p> {
     path: &'p Path,
     file: File,
     size_bytes: u64,
@@ -26,15 +26,15 @@ pub struct Kept<'p> {
     unused_bytes: u64,
 }
 
-impl<'p> Kept<'p> {
+impl<'p> UsedBlocks<'p> {
     /// Selects everything in the image or device at `path` except holes and the whole blocks in the extents `unused`.
-    pub fn of(path: &'p Path, unused: &[Extent]) -> Result<Kept<'p>> {
+    pub fn of(path: &'p Path, unused: &[Extent]) -> Result<UsedBlocks<'p>> {
         let mut file = input::open_disk(path).map_err(Error::io("opening", path))?;
         let size_bytes = file.seek(From::End(0)).map_err(Error::io("reading the size of", path))?;
         let data = data(&file, size_bytes).map_err(Error::io("looking for holes in", path))?;
         let unused = whole_blocks(unused, size_bytes);
         let unused_bytes = unused.iter().map(|range| range.end - range.start).sum();
-        Ok(Kept { path, file, size_bytes, parts: without(&data, &unused), unused_bytes })
+        Ok(UsedBlocks { path, file, size_bytes, parts: without(&data, &unused), unused_bytes })
     }
 
     /// Size of the image in bytes.
@@ -53,12 +53,12 @@ impl<'p> Kept<'p> {
     }
 
     /// Bytes of the selected parts, including zeros.
-    pub fn kept_bytes(&self) -> u64 {
+    pub fn used_bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.end - part.start).sum()
     }
 
     /// Copies the selected parts to the sparse file `out`. The caller finishes the file.
-    pub fn copy(&self, out: &mut NewFile) -> Result<()> {
+    pub fn copy(&self, out: &mut AtomicFile) -> Result<()> {
         let path = out.path().to_owned();
         let to = out.file();
         to.set_len(self.size_bytes).map_err(Error::io("copying to", &path))?;

@@ -93,7 +93,7 @@ pub struct Entry {
     pub stored_bytes: u64,
     /// Digest of the stored bytes.
     pub stored: Digest,
-    /// Digest of the contents, see `frame::content`.
+    /// Digest of the contents, see `frame::content_digest`.
     pub content: Digest,
 }
 
@@ -120,7 +120,7 @@ impl Entry {
 }
 
 /// The content digest of an image of `size_bytes` with these frames.
-pub fn content_of(size_bytes: u64, entries: &[Entry]) -> Digest {
+pub fn content_digest(size_bytes: u64, entries: &[Entry]) -> Digest {
     let size = size_bytes.to_le_bytes();
     Digest::of_all(std::iter::once(&size[..]).chain(entries.iter().map(|entry| &entry.content.0[..])))
 }

@@ -11,14 +11,14 @@ pub struct Manifest {
     /// The program and version that wrote the file.
     pub tool: String,
     /// The contents of the file, with checksums.
-    pub contents: Contents,
+    pub contents: ArchiveContents,
     /// A description of the image, supplied by the caller of [`crate::write()`].
     pub about: serde_json::Value,
 }
 
 /// The contents of a saved image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Contents {
+pub struct ArchiveContents {
     /// Size of the image in bytes.
     pub size_bytes: u64,
     /// Length of a frame in the image.
@@ -26,9 +26,11 @@ pub struct Contents {
     /// Number of frames in the file; all others are zeros.
     pub frames: u64,
     /// Bytes of the image that are stored literally.
-    pub kept_bytes: u64,
+    #[serde(rename = "kept_bytes")]
+    pub literal_bytes: u64,
     /// Bytes of the image that are regenerated.
-    pub made_bytes: u64,
+    #[serde(rename = "made_bytes")]
+    pub regenerated_bytes: u64,
     /// Bytes of the image that the file system does not use; they are restored as zeros.
     pub unused_bytes: u64,
     /// Digest of the index, which has the digest of each stored frame.

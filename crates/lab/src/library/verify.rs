@@ -3,28 +3,28 @@
 use super::{Image, Key, Scores};
 use crate::Error;
 use crate::manifest::{Home, Made};
+use archive::ArchiveContents;
 use disk::{Scratch, Session};
 use results::Watch;
-use saved::Contents;
 use serde::Serialize;
 use std::path::Path;
 
 /// The result of a verification.
 #[derive(Clone, Debug, Serialize)]
-pub struct Checked {
+pub struct VerifiedImage {
     /// Its name.
     pub name: String,
     /// The contents, all of them undamaged.
-    pub contents: Contents,
+    pub contents: ArchiveContents,
     /// The key that signed the manifest, if one was requested.
     pub signed_by: Option<String>,
     /// The result for the restored file system, if requested.
-    pub deep: Option<Deep>,
+    pub deep: Option<DeepCheck>,
 }
 
 /// The result for the restored file system.
 #[derive(Clone, Debug, Serialize)]
-pub struct Deep {
+pub struct DeepCheck {
     /// The command line of the checker of the file system, which found no errors.
     pub checker: String,
     /// The layout, free space and extent maps, which match the manifest.
@@ -33,26 +33,26 @@ pub struct Deep {
 
 /// Verifies the saved image in `file`. With `scratch`, restores it below that directory, checks it, compares it with its manifest and
 /// removes it.
-pub fn check(
+pub fn verify(
     file: &Path,
     key: Option<&Key>,
     scratch: Option<&Path>,
     watch: &mut dyn Watch,
-) -> Result<Checked, Error> {
+) -> Result<VerifiedImage, Error> {
     let image = Image::open(file, key)?;
     let name = image.about.name().to_owned();
     let deep = match scratch {
         None => {
-            image.saved.verify(&mut super::progress(watch, &format!("{name}: checksums")))?;
+            image.archive.verify(&mut super::progress(watch, &format!("{name}: checksums")))?;
             None
         }
         Some(dir) => Some(deep(&image, dir, watch)?),
     };
-    let contents = image.saved.manifest().contents;
-    Ok(Checked { name, contents, signed_by: key.map(Key::id), deep })
+    let contents = image.archive.manifest().contents;
+    Ok(VerifiedImage { name, contents, signed_by: key.map(Key::id), deep })
 }
 
-fn deep(image: &Image, dir: &Path, watch: &mut dyn Watch) -> Result<Deep, Error> {
+fn deep(image: &Image, dir: &Path, watch: &mut dyn Watch) -> Result<DeepCheck, Error> {
     let name = image.about.name();
     let session = Session::begin()?;
     let dir = std::fs::canonicalize(dir).map_err(Error::io("finding", dir))?;
@@ -85,7 +85,7 @@ fn deep(image: &Image, dir: &Path, watch: &mut dyn Watch) -> Result<Deep, Error>
              may report them differently, so compare by hand"
         )));
     }
-    Ok(Deep { checker: check.command, scores })
+    Ok(DeepCheck { checker: check.command, scores })
 }
 
 /// The scores that differ.

@@ -2,9 +2,9 @@
 
 use crate::Error;
 use crate::tree::TreeLayout;
+use archive::Digest;
 use fs::Target;
 use probe::{Census, FreeSpace, StaticLayout};
-use saved::Digest;
 use serde::{Deserialize, Serialize};
 
 /// Scores that are the same for every measurement of the same file system.

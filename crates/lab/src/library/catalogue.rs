@@ -2,7 +2,7 @@
 
 use super::sign::{self, Key};
 use crate::{Error, can_name};
-use saved::Digest;
+use archive::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Component, Path};
@@ -46,7 +46,7 @@ impl Catalogue {
     pub fn load(path: &Path, key: Option<&Key>) -> Result<Catalogue, Error> {
         let text = input::read_to_string(path).map_err(Error::io("reading the catalogue", path))?;
         if let Some(key) = key {
-            key.check_beside(path, text.as_bytes(), &sign::of_catalogue(path))?;
+            key.check_file(path, text.as_bytes(), &sign::catalogue_signature_path(path))?;
         }
         Catalogue::parse(&text)
             .map_err(|why| Error::Refused(format!("{} is not a catalogue: {why}", path.display())))

@@ -2,36 +2,36 @@
 
 mod about;
 mod catalogue;
-mod check;
 mod diff;
+mod directory;
+mod download;
 mod fetch;
-mod get;
 mod restore;
 mod save;
 mod scores;
-mod shelf;
 mod sign;
+mod verify;
 
 pub use about::About;
 pub use catalogue::{Catalogue, CatalogueEntry};
-pub use check::{Checked, Deep, check};
 pub use diff::{Differences, diff};
-pub use fetch::{Fetched, fetch};
-pub use restore::{RestoreTo, Restored, restore};
+pub use directory::{EXTENSION, Library};
+pub use fetch::{FetchedImage, fetch};
+pub use restore::{RestoreTo, RestoredImage, restore};
 pub use save::{SaveSpec, SavedImage, save};
 pub use scores::Scores;
-pub use shelf::{ENDING, Shelf};
 pub use sign::{Key, make_key, sign, sign_catalogue};
+pub use verify::{DeepCheck, VerifiedImage, verify};
 
 use crate::{Error, messages};
+use archive::{ArchivedImage, AtomicFile};
 use results::Watch;
-use saved::{NewFile, Saved};
 use std::path::Path;
 
 /// A saved image and its description.
 pub struct Image {
     /// The file.
-    pub saved: Saved,
+    pub archive: ArchivedImage,
     /// The description in its manifest.
     pub about: About,
 }
@@ -39,25 +39,25 @@ pub struct Image {
 impl Image {
     /// Opens the saved image at `path`; with a key, only if the manifest is signed with it.
     pub fn open(path: &Path, key: Option<&Key>) -> Result<Image, Error> {
-        let saved = Saved::open(path)?;
+        let archive = ArchivedImage::open(path)?;
         if let Some(key) = key {
-            key.check(&saved)?;
+            key.check(&archive)?;
         }
-        let about = About::of(&saved)?;
-        Ok(Image { saved, about })
+        let about = About::of(&archive)?;
+        Ok(Image { archive, about })
     }
 
     /// Restores the image to a new file.
     pub(crate) fn restore(&self, to: &Path, watch: &mut dyn Watch) -> Result<(), Error> {
-        let mut out = NewFile::begin(to)?;
+        let mut out = AtomicFile::begin(to)?;
         let name = self.about.name();
         let dir = match to.parent() {
             Some(dir) if !dir.as_os_str().is_empty() => dir,
             _ => Path::new("."),
         };
-        let contents = &self.saved.manifest().contents;
+        let contents = &self.archive.manifest().contents;
         let (needed, free) =
-            (contents.kept_bytes.saturating_add(contents.made_bytes), disk::free_bytes(dir)?);
+            (contents.literal_bytes.saturating_add(contents.regenerated_bytes), disk::free_bytes(dir)?);
         if needed > free {
             return Err(Error::Refused(format!(
                 "restoring {name} needs {}, but {} has {} free; free some space or choose another directory",
@@ -66,7 +66,7 @@ impl Image {
                 messages::bytes(free)
             )));
         }
-        self.saved.restore(&mut out, &mut progress(watch, &format!("{name}: restoring")))?;
+        self.archive.restore(&mut out, &mut progress(watch, &format!("{name}: restoring")))?;
         Ok(out.finish()?)
     }
 }

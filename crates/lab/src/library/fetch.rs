@@ -2,12 +2,12 @@
 
 use super::about::About;
 use super::catalogue::{Catalogue, CatalogueEntry};
-use super::get::get;
-use super::shelf::Shelf;
+use super::directory::Library;
+use super::download::download;
 use super::sign::{self, Key};
 use crate::Error;
+use archive::{ArchivedImage, AtomicFile, Digest};
 use results::Watch;
-use saved::{Digest, NewFile, Saved};
 use serde::Serialize;
 use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 16 << 30;
 
 /// The result of a fetch.
 #[derive(Clone, Debug, Serialize)]
-pub struct Fetched {
+pub struct FetchedImage {
     /// Its name.
     pub name: String,
     /// The file in the library.
@@ -34,35 +34,40 @@ pub struct Fetched {
 
 /// Fetches the image `name` of the catalogue in `file` to the library; with a key, only if the catalogue is signed with it. The image gets
 /// its name only after its signature, its checksum and every byte are verified.
-pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) -> Result<Fetched, Error> {
+pub fn fetch(
+    file: &Path,
+    name: &str,
+    key: Option<&Key>,
+    watch: &mut dyn Watch,
+) -> Result<FetchedImage, Error> {
     let catalogue = Catalogue::load(file, key)?;
     let entry = catalogue.find(name)?;
-    let shelf = Shelf::of_user()?;
-    shelf.make()?;
-    let to = shelf.place(name);
-    let mut image = NewFile::begin(&to)?;
+    let library = Library::of_user()?;
+    library.create()?;
+    let to = library.image_path(name);
+    let mut image = AtomicFile::begin(&to)?;
     let base = file.parent().unwrap_or(Path::new(""));
     watch.phase(&format!("{name}: fetching"), entry.bytes);
-    let signature = entry.key.as_ref().map(|key| Signature::get(entry, key, base, &to)).transpose()?;
+    let signature = entry.key.as_ref().map(|key| Signature::fetch(entry, key, base, &to)).transpose()?;
     let most = entry.bytes.unwrap_or(MOST_BYTES);
-    get(&entry.at, base, most, image.file(), &mut |done| watch.at(done))?;
+    download(&entry.at, base, most, image.file(), &mut |done| watch.at(done))?;
     // The file has no name yet, but can be opened.
     let unnamed = PathBuf::from(format!("/proc/self/fd/{}", image.file().as_raw_fd()));
     let of_entry = |error: Error| Error::Refused(format!("{name} from {}: {error}", entry.at));
     check_sum(entry, &unnamed).map_err(of_entry)?;
-    let saved = Saved::open(&unnamed).map_err(|error| of_entry(error.into()))?;
+    let archive = ArchivedImage::open(&unnamed).map_err(|error| of_entry(error.into()))?;
     if let Some(signature) = &signature {
-        signature.check(&saved).map_err(of_entry)?;
+        signature.check(&archive).map_err(of_entry)?;
     }
-    About::of(&saved).map_err(of_entry)?;
-    saved
+    About::of(&archive).map_err(of_entry)?;
+    archive
         .verify(&mut super::progress(watch, &format!("{name}: checksums")))
         .map_err(|error| of_entry(error.into()))?;
-    let file_bytes = saved.file_bytes();
-    drop(saved);
+    let file_bytes = archive.file_bytes();
+    drop(archive);
     let signed_by = signature.map(Signature::keep).transpose()?;
     image.finish()?;
-    Ok(Fetched { name: name.to_owned(), file: to, file_bytes, signed_by })
+    Ok(FetchedImage { name: name.to_owned(), file: to, file_bytes, signed_by })
 }
 
 /// Refuses a file whose checksum differs from that in the catalogue.
@@ -83,26 +88,26 @@ struct Signature {
     key: Key,
     text: String,
     /// The file that receives the signature; `None` if it exists already, as after a run that was killed before it named the image.
-    file: Option<NewFile>,
+    file: Option<AtomicFile>,
 }
 
 impl Signature {
     /// Fetches the signature for the image at `to`.
-    fn get(entry: &CatalogueEntry, key: &str, base: &Path, to: &Path) -> Result<Signature, Error> {
+    fn fetch(entry: &CatalogueEntry, key: &str, base: &Path, to: &Path) -> Result<Signature, Error> {
         let key = Key::parse(key).map_err(Error::Refused)?;
-        let beside = |at: &String| sign::beside(Path::new(at)).display().to_string();
+        let beside = |at: &String| sign::signature_path(Path::new(at)).display().to_string();
         let at = entry.signature.clone().unwrap_or_else(|| beside(&entry.at));
         let mut text = Vec::new();
-        get(&at, base, MOST_SIGNATURE_BYTES, &mut text, &mut |_| {})?;
+        download(&at, base, MOST_SIGNATURE_BYTES, &mut text, &mut |_| {})?;
         let text = String::from_utf8(text).map_err(|_| Error::Refused(format!("{at} is not a signature")))?;
-        let path = sign::beside(to);
+        let path = sign::signature_path(to);
         let is_there = input::read(&path).is_ok_and(|there| there == text.as_bytes());
-        let file = if is_there { None } else { Some(NewFile::begin(&path)?) };
+        let file = if is_there { None } else { Some(AtomicFile::begin(&path)?) };
         Ok(Signature { key, text, file })
     }
 
-    fn check(&self, saved: &Saved) -> Result<(), Error> {
-        self.key.check_text(saved.manifest_text(), &self.text).map_err(|why| {
+    fn check(&self, archive: &ArchivedImage) -> Result<(), Error> {
+        self.key.check_text(archive.manifest_text(), &self.text).map_err(|why| {
             let id = self.key.id();
             Error::Refused(format!("its signature is not by the key {id}: {why}; the image is not used"))
         })

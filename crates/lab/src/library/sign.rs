@@ -3,8 +3,8 @@
 
 use super::catalogue::Catalogue;
 use crate::Error;
+use archive::{ArchivedImage, AtomicFile};
 use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKeyBox, SignatureBox};
-use saved::{NewFile, Saved};
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -45,12 +45,12 @@ impl Key {
     }
 
     /// Refuses a saved image whose manifest is not signed with this key, according to the signature next to it.
-    pub fn check(&self, saved: &Saved) -> Result<(), Error> {
-        self.check_beside(saved.path(), saved.manifest_text(), &beside(saved.path()))
+    pub fn check(&self, archive: &ArchivedImage) -> Result<(), Error> {
+        self.check_file(archive.path(), archive.manifest_text(), &signature_path(archive.path()))
     }
 
     /// Refuses `text`, from the file at `path`, if it is not signed with this key, according to the signature at `beside`.
-    pub(super) fn check_beside(&self, path: &Path, text: &[u8], beside: &Path) -> Result<(), Error> {
+    pub(super) fn check_file(&self, path: &Path, text: &[u8], beside: &Path) -> Result<(), Error> {
         let signature = match input::read_to_string(beside) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Refused(format!(
@@ -84,12 +84,12 @@ impl Key {
 }
 
 /// The path of the signature of a saved image.
-pub(super) fn beside(file: &Path) -> PathBuf {
+pub(super) fn signature_path(file: &Path) -> PathBuf {
     with_ending(file, ".manifest.minisig")
 }
 
 /// The path of the signature of a catalogue: the default of minisign itself.
-pub(super) fn of_catalogue(file: &Path) -> PathBuf {
+pub(super) fn catalogue_signature_path(file: &Path) -> PathBuf {
     with_ending(file, ".minisig")
 }
 
@@ -132,16 +132,16 @@ pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
 /// Signs the saved image in `file` with the secret key in `key`; asks for its password if it has one. Verifies every byte first. Returns
 /// the path of the signature.
 pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
-    let saved = Saved::open(file)?;
-    saved.verify(&mut |_, _| {})?;
-    sign_text(saved.manifest_text(), &format!("manifest of {}", name_of(file)), key, beside(file))
+    let archive = ArchivedImage::open(file)?;
+    archive.verify(&mut |_, _| {})?;
+    sign_text(archive.manifest_text(), &format!("manifest of {}", name_of(file)), key, signature_path(file))
 }
 
 /// Signs the catalogue in `file` likewise, after parsing it.
 pub fn sign_catalogue(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     Catalogue::load(file, None)?;
     let text = input::read(file).map_err(Error::io("reading", file))?;
-    sign_text(&text, &format!("catalogue {}", name_of(file)), key, of_catalogue(file))
+    sign_text(&text, &format!("catalogue {}", name_of(file)), key, catalogue_signature_path(file))
 }
 
 fn name_of(file: &Path) -> String {
@@ -159,7 +159,7 @@ fn sign_text(signed: &[u8], comment: &str, key: &Path, beside: PathBuf) -> Resul
         .or_else(|_| secret().and_then(|key| key.into_secret_key(None)))
         .map_err(fail)?;
     let signature = minisign::sign(None, &secret, Cursor::new(signed), Some(comment), None).map_err(fail)?;
-    let mut out = NewFile::begin(&beside)?;
+    let mut out = AtomicFile::begin(&beside)?;
     out.file().write_all(signature.to_string().as_bytes()).map_err(Error::io("writing", &beside))?;
     out.finish()?;
     Ok(beside)

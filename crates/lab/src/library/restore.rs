@@ -19,7 +19,7 @@ pub enum RestoreTo {
 
 /// The result.
 #[derive(Clone, Debug, Serialize)]
-pub struct Restored {
+pub struct RestoredImage {
     /// Its name.
     pub name: String,
     /// The image.
@@ -37,7 +37,7 @@ pub fn restore(
     key: Option<&Key>,
     command: &str,
     watch: &mut dyn Watch,
-) -> Result<Restored, Error> {
+) -> Result<RestoredImage, Error> {
     let image = Image::open(file, key)?;
     match to {
         RestoreTo::File(path) => write(&image, path, watch),
@@ -61,11 +61,11 @@ pub fn restore(
     }
 }
 
-fn write(image: &Image, path: &Path, watch: &mut dyn Watch) -> Result<Restored, Error> {
+fn write(image: &Image, path: &Path, watch: &mut dyn Watch) -> Result<RestoredImage, Error> {
     use std::os::unix::fs::MetadataExt as _;
     image.restore(path, watch)?;
     let about = std::fs::metadata(path).map_err(Error::io("checking", path))?;
-    Ok(Restored {
+    Ok(RestoredImage {
         name: image.about.name().to_owned(),
         image: path.to_owned(),
         size_bytes: about.len(),
@@ -74,7 +74,13 @@ fn write(image: &Image, path: &Path, watch: &mut dyn Watch) -> Result<Restored, 
 }
 
 /// Writes the manifest of the restored image, and records a separate run in the store.
-fn describe(image: &Image, restored: &Restored, dir: &Path, work: &Work, command: &str) -> Result<(), Error> {
+fn describe(
+    image: &Image,
+    restored: &RestoredImage,
+    dir: &Path,
+    work: &Work,
+    command: &str,
+) -> Result<(), Error> {
     let store = work.store()?;
     let aged = &image.about.aged;
     let run = store.begin(&NewRun {
@@ -82,7 +88,7 @@ fn describe(image: &Image, restored: &Restored, dir: &Path, work: &Work, command
         name: &restored.name,
         command,
         seed: aged.seed(),
-        parameters: serde_json::json!({ "saved": image.saved.manifest() }),
+        parameters: serde_json::json!({ "saved": image.archive.manifest() }),
     })?;
     let made = Made { home: Home::Image(restored.image.clone()), ..aged.made.clone() };
     let manifest = Manifest { made, run: run.0, ..aged.clone() };

@@ -2,7 +2,7 @@
 
 use super::scores::Scores;
 use crate::{Error, Manifest, can_name};
-use saved::Saved;
+use archive::ArchivedImage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,10 +25,10 @@ impl About {
         value
     }
 
-    /// Reads the description from the manifest of `saved`.
-    pub(super) fn of(saved: &Saved) -> Result<About, Error> {
-        let path = saved.path().display();
-        let about: About = serde_json::from_value(saved.manifest().about.clone()).map_err(|why| {
+    /// Reads the description from the manifest of `archive`.
+    pub(super) fn of(archive: &ArchivedImage) -> Result<About, Error> {
+        let path = archive.path().display();
+        let about: About = serde_json::from_value(archive.manifest().about.clone()).map_err(|why| {
             Error::Refused(format!("{path} is a saved image, but not of an aged file system: {why}"))
         })?;
         about.check().map_err(|why| Error::Refused(format!("{path} is not safe to use: {why}")))?;

@@ -8,30 +8,32 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The file name of the store in a work directory.
-pub const STORE: &str = "senesce.db";
+pub const STORE_FILE: &str = "senesce.db";
 
 /// The location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoreAt {
+pub enum StoreLocation {
     /// In a file.
     File(PathBuf),
     /// In a PostgreSQL database, given by its URL.
     Postgres(String),
 }
 
-impl StoreAt {
+impl StoreLocation {
     /// Parses a location given by the user: `postgres://…`, a work directory, or a file.
-    pub fn named(name: &str) -> StoreAt {
+    pub fn parse(name: &str) -> StoreLocation {
         match name {
-            url if URLS.iter().any(|scheme| url.starts_with(scheme)) => StoreAt::Postgres(url.to_owned()),
-            dir if Path::new(dir).is_dir() => StoreAt::of_work(Path::new(dir)),
-            file => StoreAt::File(file.into()),
+            url if URLS.iter().any(|scheme| url.starts_with(scheme)) => {
+                StoreLocation::Postgres(url.to_owned())
+            }
+            dir if Path::new(dir).is_dir() => StoreLocation::of_work_dir(Path::new(dir)),
+            file => StoreLocation::File(file.into()),
         }
     }
 
     /// The store of a work directory.
-    pub fn of_work(dir: &Path) -> StoreAt {
-        StoreAt::File(dir.join(STORE))
+    pub fn of_work_dir(dir: &Path) -> StoreLocation {
+        StoreLocation::File(dir.join(STORE_FILE))
     }
 
     /// Opens the store. Creates it if it does not exist.
@@ -44,8 +46,8 @@ impl StoreAt {
     }
 
     /// Opens the store read-only, even while a run writes it. Fails if it does not exist.
-    pub fn read(&self) -> Result<Store, Error> {
-        let StoreAt::File(path) = self else { return self.open() };
+    pub fn open_read_only(&self) -> Result<Store, Error> {
+        let StoreLocation::File(path) = self else { return self.open() };
         if !path.is_file() {
             return Err(Error::Refused(format!("result store {self} does not exist")));
         }
@@ -57,8 +59,8 @@ impl StoreAt {
     }
 
     /// Opens the store. Fails if it does not exist or is empty.
-    pub fn open_there(&self) -> Result<Store, Error> {
-        let StoreAt::File(path) = self else { return self.open() };
+    pub fn open_existing(&self) -> Result<Store, Error> {
+        let StoreLocation::File(path) = self else { return self.open() };
         let is_store =
             || Sqlite::is_store(path).map_err(|source| Error::Store { store: self.to_string(), source });
         if path.is_file() && is_store()? {
@@ -73,22 +75,24 @@ impl StoreAt {
 
     fn connect(&self) -> Result<Box<dyn Sql>, Failure> {
         match self {
-            StoreAt::File(path) => Ok(Box::new(Sqlite::open(path)?)),
+            StoreLocation::File(path) => Ok(Box::new(Sqlite::open(path)?)),
             #[cfg(feature = "postgres")]
-            StoreAt::Postgres(url) => Ok(Box::new(super::postgres::Postgres::open(url)?)),
+            StoreLocation::Postgres(url) => Ok(Box::new(super::postgres::Postgres::open(url)?)),
             #[cfg(not(feature = "postgres"))]
-            StoreAt::Postgres(_) => Err("this senesce is built without PostgreSQL; rebuild it with `cargo \
+            StoreLocation::Postgres(_) => {
+                Err("this senesce is built without PostgreSQL; rebuild it with `cargo \
                                          build --release --features postgres`"
-                .into()),
+                    .into())
+            }
         }
     }
 }
 
-impl fmt::Display for StoreAt {
+impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            StoreAt::File(path) => path.display().fmt(f),
-            StoreAt::Postgres(url) => without_secrets(url).fmt(f),
+            StoreLocation::File(path) => path.display().fmt(f),
+            StoreLocation::Postgres(url) => without_secrets(url).fmt(f),
         }
     }
 }
@@ -120,11 +124,11 @@ mod tests {
     fn store_is_a_directory_a_file_or_a_url_without_secrets() {
         let dir = tempfile::tempdir().unwrap();
         let name = dir.path().to_str().unwrap();
-        assert_eq!(StoreAt::named(name), StoreAt::File(dir.path().join(STORE)));
-        assert_eq!(StoreAt::named("x/y.db"), StoreAt::File("x/y.db".into()));
+        assert_eq!(StoreLocation::parse(name), StoreLocation::File(dir.path().join(STORE_FILE)));
+        assert_eq!(StoreLocation::parse("x/y.db"), StoreLocation::File("x/y.db".into()));
         let url = "postgres://me:geheim@host:5432/lab?password=geheim";
-        let at = StoreAt::named(url);
-        assert_eq!(at, StoreAt::Postgres(url.to_owned()));
+        let at = StoreLocation::parse(url);
+        assert_eq!(at, StoreLocation::Postgres(url.to_owned()));
         assert_eq!(at.to_string(), "postgres://me@host:5432/lab");
     }
 
@@ -148,7 +152,9 @@ mod tests {
     fn reading_does_not_create_a_store() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("none.db");
-        let Err(error) = StoreAt::File(path.clone()).open_there() else { panic!("the store was opened") };
+        let Err(error) = StoreLocation::File(path.clone()).open_existing() else {
+            panic!("the store was opened")
+        };
         assert!(error.to_string().contains("contains no results"), "{error}");
         assert!(!path.exists());
     }

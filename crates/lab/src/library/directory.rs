@@ -6,19 +6,19 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// The file name extension of saved images.
-pub const ENDING: &str = "aged";
+pub const EXTENSION: &str = "aged";
 
 /// The directory of saved images.
 #[derive(Clone, Debug)]
-pub struct Shelf(PathBuf);
+pub struct Library(PathBuf);
 
-impl Shelf {
+impl Library {
     /// `$SENESCE_IMAGES`, otherwise `senesce/images` in the data directory of the user.
-    pub fn of_user() -> Result<Shelf, Error> {
+    pub fn of_user() -> Result<Library, Error> {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let data = || var("XDG_DATA_HOME").or_else(|| Some(var("HOME")?.join(".local/share")));
         let dir = var("SENESCE_IMAGES").or_else(|| Some(data()?.join("senesce/images")));
-        dir.map(Shelf).ok_or_else(|| {
+        dir.map(Library).ok_or_else(|| {
             Error::Refused(
                 "neither HOME nor SENESCE_IMAGES is set; set one to locate saved images".to_owned(),
             )
@@ -31,27 +31,27 @@ impl Shelf {
     }
 
     /// The file of a saved image, given by a path or by its name in the library.
-    pub fn file(&self, name: impl AsRef<OsStr>) -> PathBuf {
+    pub fn resolve(&self, name: impl AsRef<OsStr>) -> PathBuf {
         let path = Path::new(name.as_ref());
         if path.as_os_str().as_bytes().contains(&b'/')
-            || path.extension().is_some_and(|ending| ending == ENDING)
+            || path.extension().is_some_and(|extension| extension == EXTENSION)
         {
             return path.to_owned();
         }
-        self.place(name.as_ref())
+        self.image_path(name.as_ref())
     }
 
     /// The file in the library of the image with this name, whatever the name looks like.
-    pub fn place(&self, name: impl AsRef<OsStr>) -> PathBuf {
+    pub fn image_path(&self, name: impl AsRef<OsStr>) -> PathBuf {
         // Not `with_extension`: names may contain a dot.
         let mut file = name.as_ref().to_owned();
         file.push(".");
-        file.push(ENDING);
+        file.push(EXTENSION);
         self.0.join(file)
     }
 
     /// Creates the directory.
-    pub fn make(&self) -> Result<(), Error> {
+    pub fn create(&self) -> Result<(), Error> {
         std::fs::create_dir_all(&self.0).map_err(Error::io("creating", &self.0))
     }
 
@@ -63,7 +63,7 @@ impl Shelf {
         };
         let paths: std::io::Result<Vec<_>> = entries.map(|entry| Ok(entry?.path())).collect();
         let mut paths = paths.map_err(Error::io("reading", &self.0))?;
-        paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == EXTENSION));
         paths.sort();
         Ok(paths)
     }
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn names_are_in_the_library_and_paths_elsewhere() {
-        let shelf = Shelf(PathBuf::from("/shelf"));
+        let library = Library(PathBuf::from("/library"));
         for (name, path) in
-            [("a", "/shelf/a.aged"), ("a-0.5", "/shelf/a-0.5.aged"), ("./a", "./a"), ("a.aged", "a.aged")]
+            [("a", "/library/a.aged"), ("a-0.5", "/library/a-0.5.aged"), ("./a", "./a"), ("a.aged", "a.aged")]
         {
-            assert_eq!(shelf.file(name), Path::new(path));
+            assert_eq!(library.resolve(name), Path::new(path));
         }
-        assert_eq!(shelf.place("a.aged"), Path::new("/shelf/a.aged.aged"));
-        let bytes = shelf.file(OsStr::from_bytes(b"\xff"));
-        assert_eq!(bytes.as_os_str().as_bytes(), b"/shelf/\xff.aged");
+        assert_eq!(library.image_path("a.aged"), Path::new("/library/a.aged.aged"));
+        let bytes = library.resolve(OsStr::from_bytes(b"\xff"));
+        assert_eq!(bytes.as_os_str().as_bytes(), b"/library/\xff.aged");
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A mean with its standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct MeanAndDeviation {
     /// The mean.
     pub mean: f64,
     /// The standard deviation of the sample (over n − 1); `None` for a single value.
@@ -14,7 +14,7 @@ pub struct Spread {
 }
 
 /// Mean and standard deviation; `None` without values.
-pub fn spread(values: &[f64]) -> Option<Spread> {
+pub fn mean_and_deviation(values: &[f64]) -> Option<MeanAndDeviation> {
     let n = values.len();
     if n == 0 {
         return None;
@@ -22,7 +22,7 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
     let mean = values.iter().sum::<f64>() / n as f64;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (n > 1).then(|| (squares / (n - 1) as f64).sqrt());
-    Some(Spread { mean, deviation, n: n as u64 })
+    Some(MeanAndDeviation { mean, deviation, n: n as u64 })
 }
 
 #[cfg(test)]
@@ -31,10 +31,10 @@ mod tests {
 
     #[test]
     fn deviation_is_that_of_a_sample() {
-        let eight = spread(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        let eight = mean_and_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((eight.mean, eight.n), (5.0, 8));
         assert!((eight.deviation.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
-        assert_eq!(spread(&[3.0]), Some(Spread { mean: 3.0, deviation: None, n: 1 }));
-        assert_eq!(spread(&[]), None);
+        assert_eq!(mean_and_deviation(&[3.0]), Some(MeanAndDeviation { mean: 3.0, deviation: None, n: 1 }));
+        assert_eq!(mean_and_deviation(&[]), None);
     }
 }

@@ -31,7 +31,7 @@ const CURL: [&str; 17] = [
 ];
 
 /// Writes the file at a URL, or at a path relative to `base`, to `to`. Refuses more than `most` bytes. Reports the number of bytes so far.
-pub fn get(
+pub fn download(
     at: &str,
     base: &Path,
     most: u64,
@@ -91,7 +91,7 @@ fn copy(
     let (mut bytes, mut done) = (vec![0; 1 << 18], 0);
     loop {
         if disk::interrupted() {
-            return Err(saved::Error::Interrupted.into());
+            return Err(archive::Error::Interrupted.into());
         }
         let read = from.read(&mut bytes).map_err(Error::io("fetching", Path::new(at)))?;
         if read == 0 {
@@ -114,18 +114,18 @@ mod tests {
     fn only_regular_files_up_to_the_limit_are_read() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("a"), [7; 1000]).unwrap();
-        let get = |at: &str, most| {
+        let download = |at: &str, most| {
             let mut to = Vec::new();
-            get(at, dir.path(), most, &mut to, &mut |_| {}).map(|()| to.len())
+            super::download(at, dir.path(), most, &mut to, &mut |_| {}).map(|()| to.len())
         };
-        assert_eq!(get("a", 1000).unwrap(), 1000);
-        assert_eq!(get(&format!("file://{}/a", dir.path().display()), 1000).unwrap(), 1000);
-        assert!(get("a", 999).unwrap_err().to_string().contains("more than the 999 bytes"));
+        assert_eq!(download("a", 1000).unwrap(), 1000);
+        assert_eq!(download(&format!("file://{}/a", dir.path().display()), 1000).unwrap(), 1000);
+        assert!(download("a", 999).unwrap_err().to_string().contains("more than the 999 bytes"));
         for no_file in ["/dev/zero", "."] {
-            assert!(get(no_file, 1000).unwrap_err().to_string().contains("is not a file"));
+            assert!(download(no_file, 1000).unwrap_err().to_string().contains("is not a file"));
         }
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-        assert!(get("pipe", 1000).unwrap_err().to_string().contains("is not a file"));
+        assert!(download("pipe", 1000).unwrap_err().to_string().contains("is not a file"));
     }
 }

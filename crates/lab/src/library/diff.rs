@@ -3,8 +3,8 @@
 use super::{Image, Key};
 use crate::verify::{distances, lengths};
 use crate::{Distances, Error};
+use archive::{ArchiveContents, BlockDiff};
 use results::Watch;
-use saved::{Contents, Difference};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Differences {
     /// The names of both.
     pub names: [String; 2],
     /// The contents of both.
-    pub contents: [Contents; 2],
+    pub contents: [ArchiveContents; 2],
     /// Whether both are identical in every byte.
     pub same: bool,
     /// The blocks that differ; `None` if the images differ in size.
@@ -41,20 +41,20 @@ pub struct Blocks {
 /// Compares two saved images; with a key, only if both are signed with it.
 pub fn diff(a: &Path, b: &Path, key: Option<&Key>, watch: &mut dyn Watch) -> Result<Differences, Error> {
     let images = [Image::open(a, key)?, Image::open(b, key)?];
-    let contents = images.each_ref().map(|image| image.saved.manifest().contents);
+    let contents = images.each_ref().map(|image| image.archive.manifest().contents);
     let [first, second] = &images;
     let blocks = match contents[0].size_bytes == contents[1].size_bytes {
         true => {
             let progress = &mut super::progress(watch, "comparing blocks");
-            let Difference { blocks, only_second, only_first } =
-                first.saved.difference(&second.saved, progress)?;
+            let BlockDiff { blocks, only_second, only_first } =
+                first.archive.diff(&second.archive, progress)?;
             Some(Blocks { differ: blocks, only_first, only_second })
         }
         false => None,
     };
     let [of_first, of_second] = images.each_ref().map(|image| {
         let mut fields = BTreeMap::new();
-        flatten("", &image.saved.manifest().about, &mut fields);
+        flatten("", &image.archive.manifest().about, &mut fields);
         fields
     });
     let names: std::collections::BTreeSet<&String> = of_first.keys().chain(of_second.keys()).collect();

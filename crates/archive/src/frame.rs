@@ -32,18 +32,18 @@ const BYTES: u8 = 2;
 
 /// The bytes of a frame by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Kinds {
+pub struct ByteCounts {
     /// Bytes stored literally.
-    pub kept: u64,
+    pub literal: u64,
     /// Bytes that are regenerated.
-    pub made: u64,
+    pub regenerated: u64,
 }
 
 /// An encoded frame.
 pub struct Encoded {
     pub stored: Vec<u8>,
     pub content: Digest,
-    pub kinds: Kinds,
+    pub byte_counts: ByteCounts,
 }
 
 /// Encodes `bytes`, the contents of frame `number`; `None` if they are all zero.
@@ -63,14 +63,14 @@ pub fn encode(number: u64, bytes: &[u8]) -> Option<Encoded> {
         return None;
     }
     body.piece(ZEROS, bytes.len() - body.at, None);
-    let kinds = body.kinds;
+    let byte_counts = body.byte_counts;
     let stored = zstd::bulk::compress(&body.finish(), LEVEL).expect("memory takes any bytes");
-    Some(Encoded { stored, content: content(number, bytes), kinds })
+    Some(Encoded { stored, content: content_digest(number, bytes), byte_counts })
 }
 
 /// The content digest of frame `number`: over the number of the frame and, for each run of nonzero blocks, its offset in the frame, its
 /// length and its bytes.
-pub fn content(number: u64, bytes: &[u8]) -> Digest {
+pub fn content_digest(number: u64, bytes: &[u8]) -> Digest {
     let places: Vec<_> = runs(bytes)
         .map(|run| ([run.start as u64, run.len() as u64].map(u64::to_le_bytes).concat(), run))
         .collect();
@@ -88,7 +88,7 @@ pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
     let mut bytes = vec![0; len];
     let (mut at, mut list) = (0_usize, rest);
     // The literal bytes start after the list.
-    let mut kept = Vec::new();
+    let mut literal = Vec::new();
     for _ in 0..count {
         let (head, rest) = list.split_at_checked(5).ok_or(CUT)?;
         list = rest;
@@ -103,12 +103,12 @@ pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
                 let position = Position(u64::from_le_bytes(position.try_into().expect("eight bytes")));
                 position.contents(&mut bytes[at..end]);
             }
-            BYTES => kept.push(at..end),
+            BYTES => literal.push(at..end),
             _ => return Err("a frame contains a piece of an unknown kind"),
         }
         at = end;
     }
-    for place in kept {
+    for place in literal {
         let (piece, rest) = list.split_at_checked(place.len()).ok_or(CUT)?;
         bytes[place].copy_from_slice(piece);
         list = rest;
@@ -124,10 +124,10 @@ pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
 struct Body {
     count: u32,
     list: Vec<u8>,
-    kept: Vec<u8>,
+    literal: Vec<u8>,
     /// Bytes of the image added so far.
     at: usize,
-    kinds: Kinds,
+    byte_counts: ByteCounts,
 }
 
 impl Body {
@@ -140,19 +140,19 @@ impl Body {
         self.list.extend((len as u32).to_le_bytes());
         if let Some(Position(position)) = position {
             self.list.extend(position.to_le_bytes());
-            self.kinds.made += len as u64;
+            self.byte_counts.regenerated += len as u64;
         }
         self.at += len;
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
         self.piece(BYTES, bytes.len(), None);
-        self.kept.extend(bytes);
-        self.kinds.kept += bytes.len() as u64;
+        self.literal.extend(bytes);
+        self.byte_counts.literal += bytes.len() as u64;
     }
 
     fn finish(self) -> Vec<u8> {
-        [&self.count.to_le_bytes()[..], &self.list, &self.kept].concat()
+        [&self.count.to_le_bytes()[..], &self.list, &self.literal].concat()
     }
 }
 
@@ -183,8 +183,8 @@ mod tests {
             prop_assert_eq!(encoded.is_none(), bytes.iter().all(|byte| *byte == 0));
             let Some(encoded) = encoded else { return Ok(()) };
             let back = decode(&encoded.stored, bytes.len()).unwrap();
-            prop_assert_eq!(content(3, &back), encoded.content);
-            prop_assert_ne!(content(4, &back), encoded.content);
+            prop_assert_eq!(content_digest(3, &back), encoded.content);
+            prop_assert_ne!(content_digest(4, &back), encoded.content);
             prop_assert_eq!(back, bytes);
         }
 
@@ -219,6 +219,6 @@ mod tests {
         replay::contents(7, FileId(1), 0, &mut bytes[..1 << 20]);
         let encoded = encode(0, &bytes).unwrap();
         assert!(encoded.stored.len() < 100, "{}", encoded.stored.len());
-        assert_eq!(encoded.kinds, Kinds { kept: 0, made: 1 << 20 });
+        assert_eq!(encoded.byte_counts, ByteCounts { literal: 0, regenerated: 1 << 20 });
     }
 }
