@@ -133,7 +133,7 @@ fn recorded(
     let phases = recorder.phases;
     Ok(MetadataOutcome {
         name: spec.name.clone(),
-        interface: spec.task.keeper.name().to_owned(),
+        interface: spec.task.backend.name().to_owned(),
         ranks: spec.task.ranks.number(),
         memory: result?,
         phases,
@@ -189,7 +189,7 @@ fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, results::Error> {
         parameters: serde_json::json!({
             "settings": spec.task.settings,
             "ranks": spec.task.ranks,
-            "keeper": spec.task.keeper,
+            "keeper": spec.task.backend,
             "free_memory_bytes": spec.free_memory_bytes,
             "free_memory_between_bytes": spec.free_memory_between_bytes,
             "memory_bytes": spec.memory_bytes,

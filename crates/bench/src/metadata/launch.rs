@@ -14,7 +14,7 @@ use std::process::Command;
 /// The object storage, as serializable data: each rank opens it itself.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Keeper {
+pub enum Backend {
     /// None: measures the overhead of the benchmark.
     Null,
     /// Files below a directory.
@@ -31,28 +31,28 @@ pub enum Keeper {
     Remote(Remote),
 }
 
-impl Keeper {
+impl Backend {
     /// The name of the interface.
     pub fn name(&self) -> &'static str {
         match self {
-            Keeper::Null => "null",
-            Keeper::Posix { .. } => "posix",
-            Keeper::MpiIo { .. } => "mpi-io",
-            Keeper::Remote(remote) => remote.service.name(),
+            Backend::Null => "null",
+            Backend::Posix { .. } => "posix",
+            Backend::MpiIo { .. } => "mpi-io",
+            Backend::Remote(remote) => remote.service.name(),
         }
     }
 
     /// Opens the storage for a rank, a service through `remote`. MPI-IO is opened by the rank that has joined MPI.
     pub fn open(&self, remote: &OpenRemote) -> Result<Box<dyn Interface>, Failure> {
         Ok(match self {
-            Keeper::Null => Box::new(Null),
-            Keeper::Posix { root } => Box::new(Posix::new(root)),
-            Keeper::MpiIo { .. } => {
+            Backend::Null => Box::new(Null),
+            Backend::Posix { root } => Box::new(Posix::new(root)),
+            Backend::MpiIo { .. } => {
                 return Err(Failure(
                     "the interface mpi-io needs MPI; start the program with mpirun".to_owned(),
                 ));
             }
-            Keeper::Remote(service) => remote(service)?,
+            Backend::Remote(service) => remote(service)?,
         })
     }
 }
@@ -86,7 +86,8 @@ pub struct Task {
     /// The ranks.
     pub ranks: Ranks,
     /// The object storage.
-    pub keeper: Keeper,
+    #[serde(rename = "keeper")]
+    pub backend: Backend,
     /// The file through which another job continues the phases; see [`run`].
     pub run_info: Option<PathBuf>,
 }
@@ -114,7 +115,8 @@ pub struct Launch<'a> {
 #[derive(Serialize, Deserialize)]
 struct Job {
     settings: Settings,
-    keeper: Keeper,
+    #[serde(rename = "keeper")]
+    backend: Backend,
 }
 
 impl Launch<'_> {
@@ -157,7 +159,7 @@ impl Launch<'_> {
     }
 
     fn run_processes(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
-        let job = Job { settings: self.task.settings.clone(), keeper: self.task.keeper.clone() };
+        let job = Job { settings: self.task.settings.clone(), backend: self.task.backend.clone() };
         let job = serde_json::to_vec(&job).expect("the data is serializable");
         let mut group = Processes::start(ranks, self.member, &job)?;
         self.rank(&mut group, watch)
@@ -167,7 +169,7 @@ impl Launch<'_> {
         let rank = group.rank();
         let mut interface = self
             .task
-            .keeper
+            .backend
             .open(self.remote)
             .map_err(|failure| ranks::Error::Rank { rank, why: failure.0 })?;
         let Task { settings, run_info, .. } = self.task;
@@ -185,7 +187,7 @@ pub fn member(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(),
     let job: Job = serde_json::from_slice(&job).map_err(|e| {
         Error::Settings(format!("ranks cannot be started by hand, only by the benchmark: {e}"))
     })?;
-    let mut interface = match job.keeper.open(remote) {
+    let mut interface = match job.backend.open(remote) {
         Ok(interface) => interface,
         Err(failure) => {
             group.fail(&failure.0);

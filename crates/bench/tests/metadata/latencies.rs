@@ -24,7 +24,7 @@ impl Watch for Recorder {
 
 fn go(settings: &Settings, ranks: u32, most: usize) -> (Vec<PhaseOutcome>, Result<(), Error>) {
     let (settings, ranks) = (settings.clone(), Ranks::Threads(ranks));
-    let task = Task { settings, ranks, keeper: Keeper::Null, run_info: None };
+    let task = Task { settings, ranks, backend: Backend::Null, run_info: None };
     let member = || Command::new("false");
     let launch = Launch { task: &task, remote: &no_service, interrupted: &|| false, member: &member };
     let mut told = Recorder { outcomes: Vec::new(), most };

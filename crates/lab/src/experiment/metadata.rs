@@ -14,7 +14,7 @@ use crate::bench::{begins, record_phase};
 use crate::manifest::Home;
 use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
-use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall, Task};
+use bench::metadata::{self, Backend, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall, Task};
 use disk::modelled::Clock;
 use disk::{MemoryLimit, Session};
 use fs::Target;
@@ -199,7 +199,7 @@ impl Measuring<'_> {
         let limit = cell.task.limit_bytes().map(|bytes| MemoryLimit::new(self.session, bytes)).transpose()?;
         let mut command = (self.apart)();
         limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
-        let keeper = Keeper::Posix { root: target.root().join("objects") };
+        let backend = Backend::Posix { root: target.root().join("objects") };
         let title = format!("{name}, {processes} processes");
         let mut recorder = Recorder {
             title,
@@ -209,7 +209,7 @@ impl Measuring<'_> {
             failed: None,
             phases: Vec::new(),
         };
-        let task = Task { settings, ranks: Ranks::Processes(processes), keeper, run_info: None };
+        let task = Task { settings, ranks: Ranks::Processes(processes), backend, run_info: None };
         let done = metadata::run_apart(&mut command, &task, &disk::interrupted, &mut recorder);
         let (failed, phases) = (recorder.failed.take(), recorder.phases);
         failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;

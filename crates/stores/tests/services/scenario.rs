@@ -24,7 +24,7 @@ impl Watch for Recorder {
 
 /// A job: its phases, and its result.
 struct Job<'a> {
-    keeper: &'a Keeper,
+    backend: &'a Backend,
     ranks: u32,
     run_info: Option<&'a Path>,
 }
@@ -40,14 +40,14 @@ impl Job<'_> {
         let task = Task {
             settings: settings.clone(),
             ranks: Ranks::Threads(self.ranks),
-            keeper: self.keeper.clone(),
+            backend: self.backend.clone(),
             run_info: self.run_info.map(Path::to_owned),
         };
         let member = || Command::new("false");
         let launch = Launch { task: &task, remote, interrupted: &|| false, member: &member };
         let done = launch.run(&mut told);
         let kept = self.run_info.and_then(|path| std::fs::read_to_string(path).ok());
-        let all = format!("{:?} {:?} {done:?} {kept:?}", self.keeper, told.0);
+        let all = format!("{:?} {:?} {done:?} {kept:?}", self.backend, told.0);
         assert!(!all.contains(SECRET), "a secret was printed or stored: {all}");
         (told.0, done)
     }
@@ -71,11 +71,11 @@ fn counts(phases: &[PhaseOutcome]) -> Vec<Counts> {
 pub fn behaves_like_files(remote: &Remote) {
     for ranks in [1, 4] {
         let dir = tempfile::tempdir().unwrap();
-        let files = Keeper::Posix { root: dir.path().join("out") };
-        let (expected, done) = Job { keeper: &files, ranks, run_info: None }.run(&small());
+        let files = Backend::Posix { root: dir.path().join("out") };
+        let (expected, done) = Job { backend: &files, ranks, run_info: None }.run(&small());
         done.unwrap();
-        let keeper = Keeper::Remote(remote.clone());
-        let (phases, done) = Job { keeper: &keeper, ranks, run_info: None }.run(&small());
+        let backend = Backend::Remote(remote.clone());
+        let (phases, done) = Job { backend: &backend, ranks, run_info: None }.run(&small());
         done.unwrap();
         assert_eq!(counts(&phases), counts(&expected), "{phases:#?}");
         assert!(phases.iter().all(|phase| phase.errors == 0));
@@ -95,10 +95,10 @@ pub fn is_empty(remote: &Remote) {
 pub fn counts_errors(remote: &Remote, gone: &str, missing_deletes: u64) {
     let dir = tempfile::tempdir().unwrap();
     let info = dir.path().join("info");
-    let keeper = Keeper::Remote(remote.clone());
+    let backend = Backend::Remote(remote.clone());
     let job = |phases| {
         let settings = Settings { phases, repeats: 1, ..small() };
-        let job = Job { keeper: &keeper, ranks: 2, run_info: Some(&info) };
+        let job = Job { backend: &backend, ranks: 2, run_info: Some(&info) };
         let (phases, done) = job.run(&settings);
         (phases, done.map_err(|error| error.to_string()))
     };
@@ -178,10 +178,10 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
     for (leave, come_back) in [killed, stopped] {
         let dir = tempfile::tempdir().unwrap();
         let info = dir.path().join("info");
-        let keeper = Keeper::Remote(remote.clone());
+        let backend = Backend::Remote(remote.clone());
         let settings =
             Settings { data_sets: 2, precreate: 150, iterations: 150, repeats: 3, ..Settings::default() };
-        let job = Job { keeper: &keeper, ranks: 4, run_info: Some(&info) };
+        let job = Job { backend: &backend, ranks: 4, run_info: Some(&info) };
         let (left, leaving) = (Arc::new(AtomicI64::new(100)), server.clone());
         let act: Arc<dyn Fn() + Send + Sync> = Arc::new(move || leave(&mut leaving.lock().unwrap()));
         // Each rank gives up for good; otherwise three benchmarks and a cleanup would each wait for hundreds of answers.

@@ -2,10 +2,10 @@
 
 use crate::args::Metadata;
 use anyhow::{Result, anyhow, bail};
-use bench::metadata::{Failure, Interface, Keeper, Remote, Service};
+use bench::metadata::{Backend, Failure, Interface, Remote, Service};
 
 /// The service that the arguments name.
-pub fn keeper(args: &Metadata, service: Service) -> Result<Keeper> {
+pub fn backend(args: &Metadata, service: Service) -> Result<Backend> {
     let credentials = args.credentials.as_deref().map(std::path::absolute).transpose()?;
     let remote = Remote::new(service, args.url.as_deref(), credentials.as_deref())
         .map_err(|failure| anyhow!("{failure}"))?;
@@ -19,7 +19,7 @@ pub fn keeper(args: &Metadata, service: Service) -> Result<Keeper> {
     if in_memory && args.processes {
         bail!("this interface does not work with --processes; leave it out");
     }
-    Ok(Keeper::Remote(remote))
+    Ok(Backend::Remote(remote))
 }
 
 /// Opens the interface of a service for one rank.
