@@ -39,5 +39,5 @@ pub use remote::{OpenRemote, Remote, Service, no_service};
 pub use run::{Watch, run};
 pub use run_info::RunInfo;
 pub use settings::{Phase, Phases, Settings, Stonewall, Waiting};
-pub use subprocess::{apart, run_apart};
+pub use subprocess::{run_in_subprocess, subprocess_main};
 pub use tally::{Count, Tally};

@@ -170,7 +170,7 @@ fn limited(
         (None, Some(group)) => {
             let mut command = (spec.apart)();
             group.confine(&mut command)?;
-            metadata::run_apart(&mut command, task, interrupted, recorder)
+            metadata::run_in_subprocess(&mut command, task, interrupted, recorder)
         }
         (None, None) => Launch { task, remote: spec.remote, interrupted, member: &spec.member }.run(recorder),
     };

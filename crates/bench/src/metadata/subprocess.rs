@@ -34,8 +34,8 @@ enum Message {
     Failed(String),
 }
 
-/// Runs `task` in a subprocess started with `command`, which must call [`apart`], and reports progress to `watch`.
-pub fn run_apart(
+/// Runs `task` in a subprocess started with `command`, which must call [`subprocess_main`], and reports progress to `watch`.
+pub fn run_in_subprocess(
     command: &mut Command,
     task: &Task,
     interrupted: &dyn Fn() -> bool,
@@ -58,7 +58,7 @@ pub fn run_apart(
 
 /// Runs the benchmark in the subprocess: reads the task from standard input and reports to standard output. `remote` opens services;
 /// `member` is the command that starts a rank.
-pub fn apart(
+pub fn subprocess_main(
     remote: &OpenRemote,
     interrupted: &(dyn Fn() -> bool + Sync),
     member: &(dyn Fn() -> Command + Sync),

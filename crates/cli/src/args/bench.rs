@@ -26,7 +26,7 @@ pub enum BenchKind {
     MetadataRank,
     /// Run a benchmark for an experiment
     #[command(hide = true)]
-    MetadataApart,
+    MetadataSubprocess,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

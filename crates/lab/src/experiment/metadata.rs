@@ -210,7 +210,7 @@ impl Measuring<'_> {
             phases: Vec::new(),
         };
         let task = Task { settings, ranks: Ranks::Processes(processes), backend, run_info: None };
-        let done = metadata::run_apart(&mut command, &task, &disk::interrupted, &mut recorder);
+        let done = metadata::run_in_subprocess(&mut command, &task, &disk::interrupted, &mut recorder);
         let (failed, phases) = (recorder.failed.take(), recorder.phases);
         failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;
         limit.map_or(Ok(()), MemoryLimit::remove)?;

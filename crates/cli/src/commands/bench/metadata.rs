@@ -167,7 +167,7 @@ fn spec_of(args: &Metadata, ranks: Ranks, backend: Backend) -> Result<MetadataSp
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
         member: || super::self_command("metadata-rank"),
-        apart: || super::self_command("metadata-apart"),
+        apart: || super::self_command("metadata-subprocess"),
         command: crate::commands::command_line(),
     })
 }
