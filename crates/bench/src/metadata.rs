@@ -31,7 +31,7 @@ pub use error::Error;
 pub use import::{Imported, ImportedPhase, import};
 pub use interface::{Failure, Interface, Null, Posix};
 pub use latency::{Latencies, Op, Quantiles};
-pub use launch::{Backend, Launch, Ranks, Task, follow, member};
+pub use launch::{Backend, Launch, Ranks, Task, follow, rank_main};
 pub use object::{Object, Set};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
 pub use published::{heading, line, rank_lines};

@@ -172,7 +172,9 @@ fn limited(
             group.confine(&mut command)?;
             metadata::run_in_subprocess(&mut command, task, interrupted, recorder)
         }
-        (None, None) => Launch { task, remote: spec.remote, interrupted, member: &spec.member }.run(recorder),
+        (None, None) => {
+            Launch { task, remote: spec.remote, interrupted, rank_command: &spec.member }.run(recorder)
+        }
     };
     // An error of the store is more specific than the resulting abort of the run.
     recorder.failed.take().map_or(done.map_err(bench_error), Err)?;

@@ -52,7 +52,7 @@ struct LostRank {
 }
 
 impl Processes {
-    /// Starts the ranks 1 to `ranks` - 1, each with a command that must call [`Member::join`], and sends each `job`.
+    /// Starts the ranks 1 to `ranks` - 1, each with a command that must call [`ProcessRank::join`], and sends each `job`.
     pub fn start(ranks: u32, command: impl Fn() -> Command, job: &[u8]) -> Result<Processes, Error> {
         let lost = Arc::<LostRank>::default();
         let mut group = Processes { patience: Patience::default(), others: Vec::new(), lost };
@@ -196,15 +196,15 @@ const DONE: u8 = 0;
 const FAILED: u8 = 1;
 
 /// A rank started by another process.
-pub struct Member {
+pub struct ProcessRank {
     rank: u32,
     ranks: u32,
     link: UnixStream,
 }
 
-impl Member {
+impl ProcessRank {
     /// Joins the group through standard input; returns the rank and its job.
-    pub fn join() -> Result<(Member, Vec<u8>), Error> {
+    pub fn join() -> Result<(ProcessRank, Vec<u8>), Error> {
         let stranger = |why: String| {
             Error::Message(format!("ranks cannot be started by hand, only by the benchmark: {why}"))
         };
@@ -218,7 +218,7 @@ impl Member {
             return Err(stranger("no job received".to_owned()));
         };
         let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        Ok((Member { rank: number(0), ranks: number(4), link }, job.to_vec()))
+        Ok((ProcessRank { rank: number(0), ranks: number(4), link }, job.to_vec()))
     }
 
     /// Reports to rank 0 why this rank cannot continue.
@@ -231,7 +231,7 @@ impl Member {
     }
 }
 
-impl Group for Member {
+impl Group for ProcessRank {
     fn rank(&self) -> u32 {
         self.rank
     }

@@ -6,7 +6,7 @@ use super::outcome::PhaseOutcome;
 use super::remote::{OpenRemote, Remote};
 use super::run::{Watch, run};
 use super::settings::{Phase, Settings};
-use ranks::{Group, Member, Processes, Threads, threads};
+use ranks::{Group, ProcessRank, Processes, ThreadRank, threads};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Command;
@@ -103,12 +103,12 @@ impl Task {
 pub struct Launch<'a> {
     /// The description of the run.
     pub task: &'a Task,
-    /// Opens services; ranks that are processes use the argument of [`member`] instead.
+    /// Opens services; ranks that are processes use the argument of [`rank_main`] instead.
     pub remote: &'a OpenRemote,
     /// Whether a signal requested the end.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// The command that starts a rank as a process; it calls [`member`].
-    pub member: &'a (dyn Fn() -> Command + Sync),
+    /// The command that starts a rank as a process; it calls [`rank_main`].
+    pub rank_command: &'a (dyn Fn() -> Command + Sync),
 }
 
 /// The message that starts a rank in another process.
@@ -150,7 +150,7 @@ impl Launch<'_> {
         })
     }
 
-    fn thread(&self, mut group: Threads, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn thread(&self, mut group: ThreadRank, watch: &mut dyn Watch) -> Result<(), Error> {
         let done = self.rank(&mut group, watch);
         if done.is_ok() {
             group.end();
@@ -161,7 +161,7 @@ impl Launch<'_> {
     fn run_processes(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
         let job = Job { settings: self.task.settings.clone(), backend: self.task.backend.clone() };
         let job = serde_json::to_vec(&job).expect("the data is serializable");
-        let mut group = Processes::start(ranks, self.member, &job)?;
+        let mut group = Processes::start(ranks, self.rank_command, &job)?;
         self.rank(&mut group, watch)
     }
 
@@ -182,8 +182,8 @@ fn is_lost(error: &Error) -> bool {
 }
 
 /// Runs one rank of a run that another process has started. `remote` opens services.
-pub fn member(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
-    let (mut group, job) = Member::join()?;
+pub fn rank_main(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+    let (mut group, job) = ProcessRank::join()?;
     let job: Job = serde_json::from_slice(&job).map_err(|e| {
         Error::Settings(format!("ranks cannot be started by hand, only by the benchmark: {e}"))
     })?;

@@ -57,11 +57,11 @@ pub fn run_in_subprocess(
 }
 
 /// Runs the benchmark in the subprocess: reads the task from standard input and reports to standard output. `remote` opens services;
-/// `member` is the command that starts a rank.
+/// `rank_command` is the command that starts a rank.
 pub fn subprocess_main(
     remote: &OpenRemote,
     interrupted: &(dyn Fn() -> bool + Sync),
-    member: &(dyn Fn() -> Command + Sync),
+    rank_command: &(dyn Fn() -> Command + Sync),
 ) -> Result<(), Error> {
     let stranger =
         |why: String| Error::Settings(format!("cannot run alone, only as part of an experiment: {why}"));
@@ -69,7 +69,7 @@ pub fn subprocess_main(
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| stranger(e.to_string()))?;
     let task: Task = serde_json::from_str(&line()?).map_err(|e| stranger(e.to_string()))?;
     let mut relay = Relay { failed: None };
-    let done = Launch { task: &task, remote, interrupted, member }.run(&mut relay);
+    let done = Launch { task: &task, remote, interrupted, rank_command }.run(&mut relay);
     let said = match relay.failed.map_or(done, Err) {
         Ok(()) => Message::Done,
         Err(Error::Interrupted) => Message::Interrupted,

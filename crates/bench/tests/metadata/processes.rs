@@ -1,7 +1,7 @@
 //! Processes as ranks: the results are those of threads, and killing one ends the run.
 
 use crate::Recorder;
-use ranks::{Group as _, Member, Patience, Processes};
+use ranks::{Group as _, Patience, ProcessRank, Processes};
 use senesce_bench::metadata::*;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 #[test]
 #[ignore = "run by the others, as a rank"]
-fn member() {
-    let (mut group, job) = Member::join().unwrap();
+fn rank() {
+    let (mut group, job) = ProcessRank::join().unwrap();
     let (settings, root): (Settings, PathBuf) = serde_json::from_slice(&job).unwrap();
     std::fs::write(root.with_extension(group.rank().to_string()), std::process::id().to_string()).unwrap();
     let mut files = Posix::new(&root);
@@ -22,7 +22,7 @@ fn start(settings: &Settings, ranks: u32, root: &Path) -> Processes {
     let command = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["processes::member", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+            .args(["processes::rank", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
             .stdout(Stdio::null());
         command
     };

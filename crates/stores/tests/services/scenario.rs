@@ -43,8 +43,8 @@ impl Job<'_> {
             backend: self.backend.clone(),
             run_info: self.run_info.map(Path::to_owned),
         };
-        let member = || Command::new("false");
-        let launch = Launch { task: &task, remote, interrupted: &|| false, member: &member };
+        let rank_command = || Command::new("false");
+        let launch = Launch { task: &task, remote, interrupted: &|| false, rank_command: &rank_command };
         let done = launch.run(&mut told);
         let kept = self.run_info.and_then(|path| std::fs::read_to_string(path).ok());
         let all = format!("{:?} {:?} {done:?} {kept:?}", self.backend, told.0);
