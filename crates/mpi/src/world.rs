@@ -15,7 +15,7 @@ use std::time::Duration;
 const FAILED: i32 = 1;
 
 /// How long an interrupted rank waits for the other ranks to end with it.
-const PATIENCE: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Interval at which the interruption is checked.
 const LOOK: Duration = Duration::from_millis(100);
@@ -46,7 +46,7 @@ impl World {
             while !interrupted() {
                 std::thread::sleep(LOOK);
             }
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(EXIT_TIMEOUT);
             eprintln!(
                 "senesce: rank {rank} on {host}: interrupted; the other ranks did not end by themselves"
             );

@@ -7,5 +7,5 @@ mod threads;
 
 pub use error::Error;
 pub use group::{Group, barrier, broadcast, gather, maximum};
-pub use processes::{Patience, ProcessRank, Processes};
+pub use processes::{ProcessRank, Processes, Timeouts};
 pub use threads::{ThreadRank, threads};

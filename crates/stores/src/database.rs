@@ -1,6 +1,6 @@
 //! A PostgreSQL database, with one statement at a time.
 
-use crate::client::{Client, Patience};
+use crate::client::{Client, Timeouts};
 use crate::credentials::Variables;
 use crate::{encrypt, postgres};
 use bench::metadata::Failure;
@@ -36,8 +36,8 @@ impl Database {
     pub fn connect(url: &str) -> Result<Database, Failure> {
         encrypt();
         let variables = Variables::load(None)?;
-        let patience = Patience { answer: ANSWER, ..Patience::default() };
-        let mut client = Client::new(variables.secrets(), patience)?;
+        let timeouts = Timeouts { answer: ANSWER, ..Timeouts::default() };
+        let mut client = Client::new(variables.secrets(), timeouts)?;
         let database = postgres::connect(&mut client, &variables, Some(url))?;
         Ok(Database { database, client })
     }

@@ -14,7 +14,7 @@ mod mongodb;
 mod object_store;
 mod postgres;
 
-pub use client::Patience;
+pub use client::Timeouts;
 pub use database::{Cell, Database};
 
 use bench::metadata::{Failure, Interface, Remote, Service};
@@ -23,14 +23,14 @@ use credentials::Variables;
 
 /// Opens a service for a rank.
 pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
-    open_with(remote, Patience::default())
+    open_with(remote, Timeouts::default())
 }
 
 /// Opens a service for a rank, with these timeouts.
-pub fn open_with(remote: &Remote, patience: Patience) -> Result<Box<dyn Interface>, Failure> {
+pub fn open_with(remote: &Remote, timeouts: Timeouts) -> Result<Box<dyn Interface>, Failure> {
     encrypt();
     let variables = Variables::load(remote.credentials.as_deref())?;
-    let client = Client::new(variables.secrets(), patience)?;
+    let client = Client::new(variables.secrets(), timeouts)?;
     let url = remote.url.as_deref();
     Ok(match remote.service {
         #[cfg(feature = "object-store")]

@@ -43,7 +43,7 @@ impl Collections {
         options.max_pool_size = Some(1);
         options.app_name = Some("senesce".to_owned());
         // The driver searches for a server this long, and then reports why there is none.
-        options.server_selection_timeout = Some(client.patience() * 3 / 4);
+        options.server_selection_timeout = Some(client.answer_timeout() * 3 / 4);
         let name = options.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
         let connected = client.wait(readable_errors(async { mongodb::Client::with_options(options) }))?;
         Ok(Collections { database: connected.database(&name), client })

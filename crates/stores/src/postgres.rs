@@ -121,7 +121,7 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
         "require" | "verify-ca" | "verify-full" => config.ssl_mode(SslMode::Require),
         other => return Err(Failure(format!("PGSSLMODE={other} is not a mode of PostgreSQL"))),
     };
-    config.application_name("senesce").connect_timeout(client.patience().min(CONNECT));
+    config.application_name("senesce").connect_timeout(client.answer_timeout().min(CONNECT));
     match variables.get("PGPASSWORD") {
         Some(password) => config.password(password),
         None => match from_pass_file(&config, variables)? {

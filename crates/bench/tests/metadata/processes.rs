@@ -1,7 +1,7 @@
 //! Processes as ranks: the results are those of threads, and killing one ends the run.
 
 use crate::Recorder;
-use ranks::{Group as _, Patience, ProcessRank, Processes};
+use ranks::{Group as _, ProcessRank, Processes, Timeouts};
 use senesce_bench::metadata::*;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -58,7 +58,7 @@ fn killed_rank_is_named_and_ends_the_run() {
     let dir = crate::dir();
     let root = dir.path().join("out");
     let mut group = start(&settings, 4, &root);
-    group.patience = Patience { exit_status: Duration::from_secs(3600), exit: Duration::from_millis(50) };
+    group.timeouts = Timeouts { exit_status: Duration::from_secs(3600), exit: Duration::from_millis(50) };
     let victim = root.with_extension("2");
     let first = root.join("2_0/file-0");
     let killer = std::thread::spawn(move || {

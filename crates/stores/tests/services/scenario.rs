@@ -3,7 +3,7 @@
 use crate::server::{SECRET, Server};
 use bench::metadata::*;
 use rustix::process::Signal;
-use senesce_stores::Patience;
+use senesce_stores::Timeouts;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -185,9 +185,9 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
         let (left, leaving) = (Arc::new(AtomicI64::new(100)), server.clone());
         let act: Arc<dyn Fn() + Send + Sync> = Arc::new(move || leave(&mut leaving.lock().unwrap()));
         // Each rank gives up for good; otherwise three benchmarks and a cleanup would each wait for hundreds of answers.
-        let patience = Patience { answer: Duration::from_secs(2), futile: Duration::from_secs(1) };
+        let timeouts = Timeouts { answer: Duration::from_secs(2), give_up: Duration::from_secs(1) };
         let (phases, done) = job.run_by(&settings, &move |remote: &Remote| {
-            let inner = senesce_stores::open_with(remote, patience)?;
+            let inner = senesce_stores::open_with(remote, timeouts)?;
             Ok(Box::new(Interrupting { inner, left: left.clone(), act: act.clone() }))
         });
         let error = done.unwrap_err().to_string();
