@@ -29,7 +29,7 @@ mod walk;
 pub use contents::{Contents, Sizes, Wrong};
 pub use error::Error;
 pub use import::{Imported, ImportedPhase, import};
-pub use interface::{Failure, Interface, Null, Posix};
+pub use interface::{Interface, InterfaceError, Null, Posix};
 pub use latency::{Latencies, Op, Quantiles};
 pub use launch::{Backend, Launch, Ranks, Task, follow, rank_main};
 pub use object::{Object, Set};

@@ -1,6 +1,6 @@
 //! Shared parts of the clients: a runtime, timeouts, and error messages of one line without secrets.
 
-use bench::metadata::Failure;
+use bench::metadata::InterfaceError;
 use std::error::Error;
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub struct Client {
 
 impl Client {
     /// A client whose messages contain none of `secrets`.
-    pub fn new(secrets: Vec<String>, timeouts: Timeouts) -> Result<Client, Failure> {
+    pub fn new(secrets: Vec<String>, timeouts: Timeouts) -> Result<Client, InterfaceError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Client { runtime: Some(runtime), secrets, timeouts, given_up: false })
     }
@@ -61,22 +61,22 @@ impl Client {
     pub fn wait<T, E: Error + 'static>(
         &mut self,
         request: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, InterfaceError> {
         if self.given_up {
-            return Err(Failure("skipped: the service did not answer an earlier request".to_owned()));
+            return Err(InterfaceError("skipped: the service did not answer an earlier request".to_owned()));
         }
         let (begun, timeout) = (Instant::now(), self.timeouts.answer);
         let answered = self.runtime().block_on(async { tokio::time::timeout(timeout, request).await });
         let result = match answered {
-            Ok(answer) => answer.map_err(|error| self.failure(&error)),
-            Err(_) => Err(Failure(format!("no answer from the service for {} s", timeout.as_secs()))),
+            Ok(answer) => answer.map_err(|error| self.redacted_error(&error)),
+            Err(_) => Err(InterfaceError(format!("no answer from the service for {} s", timeout.as_secs()))),
         };
         self.given_up = result.is_err() && begun.elapsed() > self.timeouts.give_up;
         result
     }
 
     /// An error and its causes in one line. Text of a cause that its parent has already included is omitted.
-    pub fn failure(&self, error: &(dyn Error + 'static)) -> Failure {
+    pub fn redacted_error(&self, error: &(dyn Error + 'static)) -> InterfaceError {
         let mut said = String::new();
         let mut next = Some(error);
         while let Some(error) = next {
@@ -89,7 +89,7 @@ impl Client {
         for secret in self.secrets.iter().filter(|secret| !secret.is_empty()) {
             said = said.replace(secret.as_str(), "[secret]");
         }
-        Failure(said)
+        InterfaceError(said)
     }
 
     fn runtime(&self) -> &Runtime {

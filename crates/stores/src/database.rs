@@ -3,7 +3,7 @@
 use crate::client::{Client, Timeouts};
 use crate::credentials::Variables;
 use crate::{encrypt, postgres};
-use bench::metadata::Failure;
+use bench::metadata::InterfaceError;
 use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -33,7 +33,7 @@ pub struct Database {
 
 impl Database {
     /// Connects to the database at `postgres://HOST:PORT/DATABASE`.
-    pub fn connect(url: &str) -> Result<Database, Failure> {
+    pub fn connect(url: &str) -> Result<Database, InterfaceError> {
         encrypt();
         let variables = Variables::load(None)?;
         let timeouts = Timeouts { answer: ANSWER, ..Timeouts::default() };
@@ -48,22 +48,22 @@ impl Database {
     }
 
     /// Executes statements without parameters.
-    pub fn batch(&mut self, statements: &str) -> Result<(), Failure> {
+    pub fn batch(&mut self, statements: &str) -> Result<(), InterfaceError> {
         self.client.wait(self.database.batch_execute(statements))
     }
 
     /// Executes a statement with parameters `$1`, `$2` …; returns the number of changed rows.
-    pub fn change(&mut self, statement: &str, cells: &[Cell]) -> Result<u64, Failure> {
+    pub fn change(&mut self, statement: &str, cells: &[Cell]) -> Result<u64, InterfaceError> {
         self.client.wait(self.database.execute_typed(statement, &parameters(cells)))
     }
 
     /// The result rows of a statement.
-    pub fn rows(&mut self, statement: &str, cells: &[Cell]) -> Result<Vec<Vec<Cell>>, Failure> {
+    pub fn rows(&mut self, statement: &str, cells: &[Cell]) -> Result<Vec<Vec<Cell>>, InterfaceError> {
         let rows = self.client.wait(self.database.query_typed(statement, &parameters(cells)))?;
         rows.iter().map(|row| (0..row.len()).map(|column| self.cell(row, column)).collect()).collect()
     }
 
-    fn cell(&self, row: &tokio_postgres::Row, column: usize) -> Result<Cell, Failure> {
+    fn cell(&self, row: &tokio_postgres::Row, column: usize) -> Result<Cell, InterfaceError> {
         let kind = row.columns()[column].type_();
         let cell = match *kind {
             Type::INT8 => row.try_get::<_, Option<i64>>(column).map(|value| value.map(Cell::Int)),
@@ -72,9 +72,9 @@ impl Database {
             }
             Type::FLOAT8 => row.try_get::<_, Option<f64>>(column).map(|value| value.map(Cell::Real)),
             Type::TEXT => row.try_get::<_, Option<String>>(column).map(|value| value.map(Cell::Text)),
-            _ => return Err(Failure(format!("a column has the unexpected type {kind}"))),
+            _ => return Err(InterfaceError(format!("a column has the unexpected type {kind}"))),
         };
-        cell.map(|cell| cell.unwrap_or(Cell::Null)).map_err(|error| self.client.failure(&error))
+        cell.map(|cell| cell.unwrap_or(Cell::Null)).map_err(|error| self.client.redacted_error(&error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Starts the ranks of a run, on any machines, and runs it.
 
 use super::error::Error;
-use super::interface::{Failure, Interface, Null, Posix};
+use super::interface::{Interface, InterfaceError, Null, Posix};
 use super::outcome::PhaseOutcome;
 use super::remote::{OpenRemote, Remote};
 use super::run::{Watch, run};
@@ -43,12 +43,12 @@ impl Backend {
     }
 
     /// Opens the storage for a rank, a service through `remote`. MPI-IO is opened by the rank that has joined MPI.
-    pub fn open(&self, remote: &OpenRemote) -> Result<Box<dyn Interface>, Failure> {
+    pub fn open(&self, remote: &OpenRemote) -> Result<Box<dyn Interface>, InterfaceError> {
         Ok(match self {
             Backend::Null => Box::new(Null),
             Backend::Posix { root } => Box::new(Posix::new(root)),
             Backend::MpiIo { .. } => {
-                return Err(Failure(
+                return Err(InterfaceError(
                     "the interface mpi-io needs MPI; start the program with mpirun".to_owned(),
                 ));
             }
@@ -167,11 +167,8 @@ impl Launch<'_> {
 
     fn rank(&self, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<(), Error> {
         let rank = group.rank();
-        let mut interface = self
-            .task
-            .backend
-            .open(self.remote)
-            .map_err(|failure| ranks::Error::Rank { rank, why: failure.0 })?;
+        let mut interface =
+            self.task.backend.open(self.remote).map_err(|error| ranks::Error::Rank { rank, why: error.0 })?;
         let Task { settings, run_info, .. } = self.task;
         run(settings, group, interface.as_mut(), run_info.as_deref(), self.interrupted, watch)
     }
@@ -189,8 +186,8 @@ pub fn rank_main(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<
     })?;
     let mut interface = match job.backend.open(remote) {
         Ok(interface) => interface,
-        Err(failure) => {
-            group.fail(&failure.0);
+        Err(error) => {
+            group.fail(&error.0);
             return Ok(());
         }
     };

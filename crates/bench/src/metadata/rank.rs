@@ -2,7 +2,7 @@
 
 use super::contents::Contents;
 use super::error::Error;
-use super::interface::{Failure, Interface};
+use super::interface::{Interface, InterfaceError};
 use super::latency::Op;
 use super::object::Object;
 use super::samples::Samples;
@@ -55,7 +55,12 @@ impl PhaseRun {
 
     /// Runs, times and counts an operation. Returns its result if it succeeded.
     #[inline]
-    fn timed<T>(&mut self, op: Op, object: Object, run: impl FnOnce() -> Result<T, Failure>) -> Option<T> {
+    fn timed<T>(
+        &mut self,
+        op: Op,
+        object: Object,
+        run: impl FnOnce() -> Result<T, InterfaceError>,
+    ) -> Option<T> {
         let start = self.clock.raw();
         let result = run();
         let ns = self.clock.delta_as_nanos(start, self.clock.raw());
@@ -275,7 +280,7 @@ mod tests {
         time.increment(1_000_000_u64);
         let lost: Option<()> = doing.timed(Op::Stat, OBJECT, || {
             time.increment(2_000_000_u64);
-            Err(Failure("no".to_owned()))
+            Err(InterfaceError("no".to_owned()))
         });
         // A failed operation is counted, but its latency is not recorded.
         assert_eq!((lost, doing.last), (None, Duration::from_millis(2)));

@@ -60,7 +60,7 @@ impl Postgres {
     /// may be restarted meanwhile.
     fn ask<T>(
         &self,
-        action: impl Fn(&mut Database) -> Result<T, bench::metadata::Failure>,
+        action: impl Fn(&mut Database) -> Result<T, bench::metadata::InterfaceError>,
     ) -> Result<T, Failure> {
         let done = action(&mut self.database.borrow_mut());
         if done.is_ok() || self.within.get() || !self.database.borrow().is_closed() {
@@ -97,7 +97,7 @@ fn connect_again(url: &str) -> Result<Database, Failure> {
     }
 }
 
-fn failure(failure: bench::metadata::Failure) -> Failure {
+fn failure(failure: bench::metadata::InterfaceError) -> Failure {
     failure.0.into()
 }
 

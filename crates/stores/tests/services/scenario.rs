@@ -139,31 +139,31 @@ struct Interrupting {
 }
 
 impl Interface for Interrupting {
-    fn prepare(&mut self) -> Result<(), Failure> {
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
         self.inner.prepare()
     }
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), InterfaceError> {
         self.inner.finish()
     }
-    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn make_set(&mut self, set: Set) -> Result<(), InterfaceError> {
         self.inner.make_set(set)
     }
-    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError> {
         self.inner.remove_set(set)
     }
-    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
         self.inner.write(object, contents)
     }
-    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+    fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             (self.act)();
         }
         self.inner.stat(object)
     }
-    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
         self.inner.read(object, bytes, into)
     }
-    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+    fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
         self.inner.delete(object)
     }
 }

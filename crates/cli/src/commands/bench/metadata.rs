@@ -8,7 +8,8 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::metadata::{
-    self, Backend, Failure, Interface, Phase, PhaseOutcome, Phases, Ranks, Service, Settings, Stonewall, Task,
+    self, Backend, Interface, InterfaceError, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
+    Stonewall, Task,
 };
 use lab::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use mpi::World;
@@ -26,7 +27,7 @@ pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     let Some(mut world) = world else { return conduct(args, &spec, None) };
     let (rank, host) = (world.rank(), world.host());
     let here = || format!("rank {rank} on {host}");
-    let mut interface = open(&spec.task.backend).map_err(|failure| anyhow!(failure.0)).with_context(here)?;
+    let mut interface = open(&spec.task.backend).map_err(|error| anyhow!(error.0)).with_context(here)?;
     if rank == 0 {
         return conduct(
             args,
@@ -58,7 +59,7 @@ fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
 }
 
 /// Opens the storage interface of a rank under MPI.
-fn open(backend: &Backend) -> Result<Box<dyn Interface>, Failure> {
+fn open(backend: &Backend) -> Result<Box<dyn Interface>, InterfaceError> {
     match backend {
         Backend::MpiIo { root } => mpi::mpi_io(root),
         backend => backend.open(&remote::open),

@@ -2,13 +2,13 @@
 
 use crate::args::Metadata;
 use anyhow::{Result, anyhow, bail};
-use bench::metadata::{Backend, Failure, Interface, Remote, Service};
+use bench::metadata::{Backend, Interface, InterfaceError, Remote, Service};
 
 /// The service that the arguments name.
 pub fn backend(args: &Metadata, service: Service) -> Result<Backend> {
     let credentials = args.credentials.as_deref().map(std::path::absolute).transpose()?;
     let remote = Remote::new(service, args.url.as_deref(), credentials.as_deref())
-        .map_err(|failure| anyhow!("{failure}"))?;
+        .map_err(|error| anyhow!("{error}"))?;
     if args.root.is_some() {
         bail!("--root is for files; name the service with --url");
     }
@@ -23,11 +23,11 @@ pub fn backend(args: &Metadata, service: Service) -> Result<Backend> {
 }
 
 /// Opens the interface of a service for one rank.
-pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
+pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, InterfaceError> {
     #[cfg(feature = "stores")]
     return stores::open(remote);
     #[cfg(not(feature = "stores"))]
-    Err(Failure(without(remote.service)))
+    Err(InterfaceError(without(remote.service)))
 }
 
 fn without(service: Service) -> String {
