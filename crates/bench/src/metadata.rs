@@ -36,7 +36,7 @@ pub use object::{Object, Set};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
 pub use published::{heading, line, rank_lines};
 pub use remote::{OpenRemote, Remote, Service, no_service};
-pub use run::{Watch, run};
+pub use run::{PhaseObserver, run};
 pub use run_info::RunInfo;
 pub use settings::{Phase, Phases, Settings, Stonewall, Waiting};
 pub use subprocess::{run_in_subprocess, subprocess_main};

@@ -245,12 +245,12 @@ struct Recorder<'a> {
     failed: Option<Error>,
 }
 
-impl metadata::Watch for Recorder<'_> {
-    fn begins(&mut self, phase: Phase, iteration: u32) {
+impl metadata::PhaseObserver for Recorder<'_> {
+    fn phase_started(&mut self, phase: Phase, iteration: u32) {
         begins(self.watch, &self.spec.name, phase, iteration);
     }
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
         (self.seen)(outcome);
         let kept = self.keep(outcome).and_then(|()| self.empty_caches());
         self.phases.push(outcome.clone());

@@ -4,7 +4,7 @@ use super::error::Error;
 use super::interface::{Interface, InterfaceError, Null, Posix};
 use super::outcome::PhaseOutcome;
 use super::remote::{OpenRemote, Remote};
-use super::run::{Watch, run};
+use super::run::{PhaseObserver, run};
 use super::settings::{Phase, Settings};
 use ranks::{Group, ProcessRank, Processes, ThreadRank, threads};
 use serde::{Deserialize, Serialize};
@@ -120,23 +120,23 @@ struct Job {
 }
 
 impl Launch<'_> {
-    /// Runs the task and reports progress to `watch`.
-    pub fn run(&self, watch: &mut dyn Watch) -> Result<(), Error> {
+    /// Runs the task and reports progress to `observer`.
+    pub fn run(&self, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
         self.task.check()?;
         match self.task.ranks {
-            Ranks::Threads(ranks) => self.run_threads(ranks, watch),
-            Ranks::Processes(ranks) => self.run_processes(ranks, watch),
+            Ranks::Threads(ranks) => self.run_threads(ranks, observer),
+            Ranks::Processes(ranks) => self.run_processes(ranks, observer),
             Ranks::Mpi(_) => Err(Error::Settings("ranks of MPI are started by mpirun".to_owned())),
         }
     }
 
-    fn run_threads(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn run_threads(&self, ranks: u32, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
         let mut groups = threads(ranks).into_iter();
         let first = groups.next().expect("a run has a rank");
         std::thread::scope(|scope| {
             let others: Vec<_> =
-                groups.map(|group| scope.spawn(move || self.thread(group, &mut Unwatched))).collect();
-            let done = self.thread(first, watch);
+                groups.map(|group| scope.spawn(move || self.thread(group, &mut NoObserver))).collect();
+            let done = self.thread(first, observer);
             let others = others.into_iter().map(|other| match other.join() {
                 Ok(done) => done,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -150,27 +150,27 @@ impl Launch<'_> {
         })
     }
 
-    fn thread(&self, mut group: ThreadRank, watch: &mut dyn Watch) -> Result<(), Error> {
-        let done = self.rank(&mut group, watch);
+    fn thread(&self, mut group: ThreadRank, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
+        let done = self.rank(&mut group, observer);
         if done.is_ok() {
             group.end();
         }
         done
     }
 
-    fn run_processes(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn run_processes(&self, ranks: u32, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
         let job = Job { settings: self.task.settings.clone(), backend: self.task.backend.clone() };
         let job = serde_json::to_vec(&job).expect("the data is serializable");
         let mut group = Processes::start(ranks, self.rank_command, &job)?;
-        self.rank(&mut group, watch)
+        self.rank(&mut group, observer)
     }
 
-    fn rank(&self, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn rank(&self, group: &mut dyn Group, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
         let rank = group.rank();
         let mut interface =
             self.task.backend.open(self.remote).map_err(|error| ranks::Error::Rank { rank, why: error.0 })?;
         let Task { settings, run_info, .. } = self.task;
-        run(settings, group, interface.as_mut(), run_info.as_deref(), self.interrupted, watch)
+        run(settings, group, interface.as_mut(), run_info.as_deref(), self.interrupted, observer)
     }
 }
 
@@ -204,19 +204,19 @@ pub fn follow(
     interface: &mut dyn Interface,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
-    match run(settings, group, interface, None, interrupted, &mut Unwatched) {
+    match run(settings, group, interface, None, interrupted, &mut NoObserver) {
         // Rank 0 sent these errors itself.
         Err(Error::Group(ranks::Error::Rank { .. }) | Error::Interrupted) => Ok(()),
         done => done,
     }
 }
 
-struct Unwatched;
+struct NoObserver;
 
-impl Watch for Unwatched {
-    fn begins(&mut self, _: Phase, _: u32) {}
+impl PhaseObserver for NoObserver {
+    fn phase_started(&mut self, _: Phase, _: u32) {}
 
-    fn ended(&mut self, _: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, _: &PhaseOutcome) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -13,10 +13,10 @@ struct Recorder {
     most: usize,
 }
 
-impl Watch for Recorder {
-    fn begins(&mut self, _: Phase, _: u32) {}
+impl PhaseObserver for Recorder {
+    fn phase_started(&mut self, _: Phase, _: u32) {}
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
         self.outcomes.push(outcome.clone());
         if self.outcomes.len() < self.most { Ok(()) } else { Err(Error::Settings("enough".to_owned())) }
     }

@@ -253,8 +253,8 @@ impl Recorder<'_> {
     }
 }
 
-impl metadata::Watch for Recorder<'_> {
-    fn begins(&mut self, phase: Phase, iteration: u32) {
+impl metadata::PhaseObserver for Recorder<'_> {
+    fn phase_started(&mut self, phase: Phase, iteration: u32) {
         begins(self.watch, &self.title, phase, iteration);
         match self.clock_ns() {
             Ok(ns) => self.begun_ns = ns,
@@ -262,7 +262,7 @@ impl metadata::Watch for Recorder<'_> {
         }
     }
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
         if self.failed.is_none() {
             self.failed = self.note(outcome).err();
         }

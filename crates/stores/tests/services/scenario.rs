@@ -13,10 +13,10 @@ use std::time::Duration;
 
 struct Recorder(Vec<PhaseOutcome>);
 
-impl Watch for Recorder {
-    fn begins(&mut self, _: Phase, _: u32) {}
+impl PhaseObserver for Recorder {
+    fn phase_started(&mut self, _: Phase, _: u32) {}
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
         self.0.push(outcome.clone());
         Ok(())
     }
