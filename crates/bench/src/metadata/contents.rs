@@ -95,7 +95,7 @@ pub struct Contents {
 
 /// How the read data differs from the written data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wrong {
+pub enum Mismatch {
     /// The size differs.
     Size {
         /// Expected size, in bytes.
@@ -110,11 +110,11 @@ pub enum Wrong {
     },
 }
 
-impl std::fmt::Display for Wrong {
+impl std::fmt::Display for Mismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Wrong::Size { expected, found } => write!(f, "it has {found} bytes instead of {expected}"),
-            Wrong::Byte { at } => write!(f, "byte {at} is wrong"),
+            Mismatch::Size { expected, found } => write!(f, "it has {found} bytes instead of {expected}"),
+            Mismatch::Byte { at } => write!(f, "byte {at} is wrong"),
         }
     }
 }
@@ -141,10 +141,10 @@ impl Contents {
     }
 
     /// Compares `found` with the contents of `object`.
-    pub fn check(&self, object: Object, found: &[u8]) -> Result<(), Wrong> {
+    pub fn check(&self, object: Object, found: &[u8]) -> Result<(), Mismatch> {
         let expected = self.size(object);
         if found.len() as u64 != expected {
-            return Err(Wrong::Size { expected, found: found.len() as u64 });
+            return Err(Mismatch::Size { expected, found: found.len() as u64 });
         }
         let mut rest = found;
         for piece in self.pieces(object) {
@@ -152,7 +152,7 @@ impl Contents {
             let (here, behind) = rest.split_at(piece.len());
             if here != piece {
                 let differ = here.iter().zip(piece).take_while(|(a, b)| a == b).count();
-                return Err(Wrong::Byte { at: (found.len() - rest.len() + differ) as u64 });
+                return Err(Mismatch::Byte { at: (found.len() - rest.len() + differ) as u64 });
             }
             rest = behind;
         }
@@ -217,9 +217,9 @@ mod tests {
             prop_assert_eq!(contents.check(object, &bytes), Ok(()));
             let at = (place * size as f64) as usize;
             bytes[at] ^= flip;
-            prop_assert_eq!(contents.check(object, &bytes), Err(Wrong::Byte { at: at as u64 }));
+            prop_assert_eq!(contents.check(object, &bytes), Err(Mismatch::Byte { at: at as u64 }));
             bytes.pop();
-            prop_assert_eq!(contents.check(object, &bytes), Err(Wrong::Size { expected: size, found: size - 1 }));
+            prop_assert_eq!(contents.check(object, &bytes), Err(Mismatch::Size { expected: size, found: size - 1 }));
         }
 
         #[test]
