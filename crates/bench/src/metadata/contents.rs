@@ -87,7 +87,7 @@ impl Sizes {
 
 /// The contents of all objects of a run.
 #[derive(Clone)]
-pub struct Contents {
+pub struct ContentGenerator {
     seed: u64,
     sizes: Sizes,
     pool: Arc<[u8]>,
@@ -119,12 +119,12 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
-impl Contents {
+impl ContentGenerator {
     /// The contents for `seed`.
-    pub fn new(seed: u64, sizes: Sizes) -> Contents {
+    pub fn new(seed: u64, sizes: Sizes) -> ContentGenerator {
         let mut pool = vec![0; POOL_BYTES];
         ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut pool);
-        Contents { seed, sizes, pool: pool.into() }
+        ContentGenerator { seed, sizes, pool: pool.into() }
     }
 
     /// The size of an object in bytes.
@@ -209,7 +209,7 @@ mod tests {
         fn wrong_byte_is_found_at_any_offset(
             size in 1_u64..3_000_000, item: u64, place in 0.0..1.0, flip in 1_u8..=255,
         ) {
-            let contents = Contents::new(7, Sizes::Fixed(size));
+            let contents = ContentGenerator::new(7, Sizes::Fixed(size));
             let object = object(3, 1, item);
             let mut bytes = Vec::new();
             contents.fill(object, &mut bytes);
@@ -224,7 +224,7 @@ mod tests {
 
         #[test]
         fn sizes_are_within_their_limits(least in 0_u64..5_000, more in 0_u64..5_000, item: u64) {
-            let contents = Contents::new(1, Sizes::Uniform { least, most: least + more });
+            let contents = ContentGenerator::new(1, Sizes::Uniform { least, most: least + more });
             let size = contents.size(object(0, 0, item));
             prop_assert!((least..=least + more).contains(&size));
         }
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn objects_have_distinct_contents() {
-        let contents = Contents::new(7, Sizes::Fixed(20));
+        let contents = ContentGenerator::new(7, Sizes::Fixed(20));
         let objects = [object(0, 0, 0), object(0, 0, 1), object(0, 1, 0), object(1, 0, 0), object(1, 1, 1)];
         let mut bytes = Vec::new();
         for written in objects {
@@ -242,7 +242,7 @@ mod tests {
             }
         }
         let mut other_seed = Vec::new();
-        Contents::new(8, Sizes::Fixed(20)).fill(objects[0], &mut other_seed);
+        ContentGenerator::new(8, Sizes::Fixed(20)).fill(objects[0], &mut other_seed);
         assert!(contents.check(objects[0], &other_seed).is_err());
     }
 
@@ -253,7 +253,7 @@ mod tests {
             Sizes::Uniform { least: 1000, most: 9000 },
             Sizes::Lognormal { median: 4096, sigma: 1.0 },
         ] {
-            let contents = Contents::new(3, sizes);
+            let contents = ContentGenerator::new(3, sizes);
             let sum: u64 = (0..100_000).map(|item| contents.size(object(0, 0, item))).sum();
             let mean = sum as f64 / 1e5;
             assert!((mean / sizes.mean_bytes() - 1.0).abs() < 0.02, "{sizes:?}: {mean}");

@@ -1,6 +1,6 @@
 //! The operations of one rank in each phase, each timed separately.
 
-use super::contents::Contents;
+use super::contents::ContentGenerator;
 use super::error::Error;
 use super::interface::{Interface, InterfaceError};
 use super::latency::Op;
@@ -20,7 +20,7 @@ const SPIN_BELOW: Duration = Duration::from_millis(10);
 pub struct Rank<'a> {
     pub settings: &'a Settings,
     pub interface: &'a mut dyn Interface,
-    pub contents: Contents,
+    pub contents: ContentGenerator,
     pub walk: Walk,
     /// The position of every rank in the benchmark phase, including this one.
     pub positions: Vec<u64>,

@@ -1,6 +1,6 @@
 //! A run: its phases in sequence, each started by all ranks together.
 
-use super::contents::Contents;
+use super::contents::ContentGenerator;
 use super::error::Error;
 use super::interface::Interface;
 use super::outcome::PhaseOutcome;
@@ -50,7 +50,7 @@ pub fn run(
     let mut rank = Rank {
         settings,
         interface,
-        contents: Contents::new(settings.seed, settings.object_size),
+        contents: ContentGenerator::new(settings.seed, settings.object_size),
         walk: Walk::new(settings, number, ranks),
         positions,
         interrupted,
