@@ -26,7 +26,7 @@ mod tally;
 mod timeline;
 mod walk;
 
-pub use contents::{ContentGenerator, Mismatch, Sizes};
+pub use contents::{ContentGenerator, Mismatch, SizeDistribution};
 pub use error::Error;
 pub use import::{Imported, ImportedPhase, import};
 pub use interface::{Interface, InterfaceError, Null, Posix};

@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The size distribution of objects.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sizes {
+pub enum SizeDistribution {
     /// A fixed size in bytes.
     Fixed(u64),
     /// Uniformly distributed between two sizes, both included.
@@ -39,21 +39,23 @@ pub enum Sizes {
     },
 }
 
-impl Sizes {
+impl SizeDistribution {
     /// Returns why these sizes are invalid, if they are.
     pub fn check(self) -> Result<(), String> {
         match self {
-            Sizes::Fixed(size)
-            | Sizes::Uniform { most: size, .. }
-            | Sizes::Lognormal { median: size, .. }
+            SizeDistribution::Fixed(size)
+            | SizeDistribution::Uniform { most: size, .. }
+            | SizeDistribution::Lognormal { median: size, .. }
                 if size > MOST_BYTES =>
             {
                 Err(format!("objects of {size} bytes are too large; the maximum is {MOST_BYTES}"))
             }
-            Sizes::Uniform { least, most } if least > most => {
+            SizeDistribution::Uniform { least, most } if least > most => {
                 Err(format!("no size is between {least} and {most} bytes"))
             }
-            Sizes::Lognormal { median, sigma } if median == 0 || !(0.0..=10.0).contains(&sigma) => {
+            SizeDistribution::Lognormal { median, sigma }
+                if median == 0 || !(0.0..=10.0).contains(&sigma) =>
+            {
                 Err(format!("no size distribution has a median of {median} bytes and a sigma of {sigma}"))
             }
             _ => Ok(()),
@@ -63,11 +65,11 @@ impl Sizes {
     /// The size of an object with the hash `mixed`.
     fn of(self, mixed: u64) -> u64 {
         match self {
-            Sizes::Fixed(size) => size,
-            Sizes::Uniform { least, most } => {
+            SizeDistribution::Fixed(size) => size,
+            SizeDistribution::Uniform { least, most } => {
                 least + ((u128::from(mixed) * (u128::from(most - least) + 1)) >> 64) as u64
             }
-            Sizes::Lognormal { median, sigma } => {
+            SizeDistribution::Lognormal { median, sigma } => {
                 let share = (mixed >> 11) as f64 / (1u64 << 53) as f64;
                 let normal = Normal::standard().inverse_cdf(share.clamp(1e-12, 1.0 - 1e-12));
                 ((median as f64 * (sigma * normal).exp()) as u64).min(MOST_BYTES)
@@ -78,9 +80,9 @@ impl Sizes {
     /// The expected mean size in bytes.
     pub fn mean_bytes(self) -> f64 {
         match self {
-            Sizes::Fixed(size) => size as f64,
-            Sizes::Uniform { least, most } => (least as f64 + most as f64) / 2.0,
-            Sizes::Lognormal { median, sigma } => median as f64 * (sigma * sigma / 2.0).exp(),
+            SizeDistribution::Fixed(size) => size as f64,
+            SizeDistribution::Uniform { least, most } => (least as f64 + most as f64) / 2.0,
+            SizeDistribution::Lognormal { median, sigma } => median as f64 * (sigma * sigma / 2.0).exp(),
         }
     }
 }
@@ -89,7 +91,7 @@ impl Sizes {
 #[derive(Clone)]
 pub struct ContentGenerator {
     seed: u64,
-    sizes: Sizes,
+    sizes: SizeDistribution,
     pool: Arc<[u8]>,
 }
 
@@ -121,7 +123,7 @@ impl std::fmt::Display for Mismatch {
 
 impl ContentGenerator {
     /// The contents for `seed`.
-    pub fn new(seed: u64, sizes: Sizes) -> ContentGenerator {
+    pub fn new(seed: u64, sizes: SizeDistribution) -> ContentGenerator {
         let mut pool = vec![0; POOL_BYTES];
         ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut pool);
         ContentGenerator { seed, sizes, pool: pool.into() }
@@ -209,7 +211,7 @@ mod tests {
         fn wrong_byte_is_found_at_any_offset(
             size in 1_u64..3_000_000, item: u64, place in 0.0..1.0, flip in 1_u8..=255,
         ) {
-            let contents = ContentGenerator::new(7, Sizes::Fixed(size));
+            let contents = ContentGenerator::new(7, SizeDistribution::Fixed(size));
             let object = object(3, 1, item);
             let mut bytes = Vec::new();
             contents.fill(object, &mut bytes);
@@ -224,7 +226,7 @@ mod tests {
 
         #[test]
         fn sizes_are_within_their_limits(least in 0_u64..5_000, more in 0_u64..5_000, item: u64) {
-            let contents = ContentGenerator::new(1, Sizes::Uniform { least, most: least + more });
+            let contents = ContentGenerator::new(1, SizeDistribution::Uniform { least, most: least + more });
             let size = contents.size(object(0, 0, item));
             prop_assert!((least..=least + more).contains(&size));
         }
@@ -232,7 +234,7 @@ mod tests {
 
     #[test]
     fn objects_have_distinct_contents() {
-        let contents = ContentGenerator::new(7, Sizes::Fixed(20));
+        let contents = ContentGenerator::new(7, SizeDistribution::Fixed(20));
         let objects = [object(0, 0, 0), object(0, 0, 1), object(0, 1, 0), object(1, 0, 0), object(1, 1, 1)];
         let mut bytes = Vec::new();
         for written in objects {
@@ -242,16 +244,16 @@ mod tests {
             }
         }
         let mut other_seed = Vec::new();
-        ContentGenerator::new(8, Sizes::Fixed(20)).fill(objects[0], &mut other_seed);
+        ContentGenerator::new(8, SizeDistribution::Fixed(20)).fill(objects[0], &mut other_seed);
         assert!(contents.check(objects[0], &other_seed).is_err());
     }
 
     #[test]
     fn sizes_have_the_expected_mean() {
         for sizes in [
-            Sizes::Fixed(3900),
-            Sizes::Uniform { least: 1000, most: 9000 },
-            Sizes::Lognormal { median: 4096, sigma: 1.0 },
+            SizeDistribution::Fixed(3900),
+            SizeDistribution::Uniform { least: 1000, most: 9000 },
+            SizeDistribution::Lognormal { median: 4096, sigma: 1.0 },
         ] {
             let contents = ContentGenerator::new(3, sizes);
             let sum: u64 = (0..100_000).map(|item| contents.size(object(0, 0, item))).sum();

@@ -1,6 +1,6 @@
 //! The settings of a run, under the names of md-workbench where it has them.
 
-use super::contents::Sizes;
+use super::contents::SizeDistribution;
 use super::error::Error;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct Settings {
     /// Repeats of the benchmark phase.
     pub repeats: u32,
     /// The size distribution of objects.
-    pub object_size: Sizes,
+    pub object_size: SizeDistribution,
     /// Rank distance between writer and reader, per data set.
     pub offset: u32,
     /// The number of the first object, for runs that continue others.
@@ -50,7 +50,7 @@ impl Default for Settings {
             precreate: 3_000,
             iterations: 1_000,
             repeats: 3,
-            object_size: Sizes::Fixed(3_900),
+            object_size: SizeDistribution::Fixed(3_900),
             offset: 1,
             start_item: 0,
             stonewall: None,

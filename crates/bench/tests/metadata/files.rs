@@ -296,7 +296,7 @@ fn lost_rank_ends_the_others() {
 fn object_sizes_may_vary() {
     let dir = crate::dir();
     let root = dir.path().join("out");
-    let sizes = Sizes::Uniform { least: 0, most: 9_000 };
+    let sizes = SizeDistribution::Uniform { least: 0, most: 9_000 };
     let outcomes = on_files(&Settings { object_size: sizes, precreate: 200, ..small() }, 2, &root);
     assert!(outcomes.iter().all(|o| o.errors == 0), "{outcomes:?}");
     let mib = outcomes[0].mib_per_s * outcomes[0].time_s;
@@ -309,8 +309,11 @@ fn invalid_settings_are_refused() {
     for (settings, what) in [
         (Settings { data_sets: 0, ..small() }, "data set"),
         (Settings { iterations: 21, ..small() }, "21 iterations"),
-        (Settings { object_size: Sizes::Uniform { least: 2, most: 1 }, ..small() }, "between 2 and 1"),
-        (Settings { object_size: Sizes::Fixed(1 << 40), ..small() }, "too large"),
+        (
+            Settings { object_size: SizeDistribution::Uniform { least: 2, most: 1 }, ..small() },
+            "between 2 and 1",
+        ),
+        (Settings { object_size: SizeDistribution::Fixed(1 << 40), ..small() }, "too large"),
         (Settings { waiting: Waiting::Fixed(-1.0), ..small() }, "-1"),
         (Settings { precreate: u64::MAX, ..small() }, "fewer"),
     ] {

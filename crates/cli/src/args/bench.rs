@@ -2,7 +2,7 @@
 
 use super::personality::{Fio, Personality};
 use crate::units;
-use bench::metadata::{Phase, Sizes, Waiting};
+use bench::metadata::{Phase, SizeDistribution, Waiting};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -100,7 +100,7 @@ pub struct Metadata {
     pub repeats: u32,
     /// Object size: 3900, 1KiB..64KiB (uniform), or lognormal:4KiB:1.5 (median, sigma)
     #[arg(long, value_name = "SIZE", default_value = "3900", value_parser = units::sizes)]
-    pub object_size: Sizes,
+    pub object_size: SizeDistribution,
     /// Rank distance between writer and reader
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub offset: u32,

@@ -14,7 +14,9 @@ use crate::bench::{begins, record_phase};
 use crate::manifest::Home;
 use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
-use bench::metadata::{self, Backend, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall, Task};
+use bench::metadata::{
+    self, Backend, Phase, PhaseOutcome, Ranks, Settings, SizeDistribution, Stonewall, Task,
+};
 use disk::modelled::Clock;
 use disk::{MemoryLimit, Session};
 use fs::Target;
@@ -111,7 +113,7 @@ impl Metadata {
             precreate: each(self.precreate),
             iterations: each(self.iterations),
             repeats: repeats.try_into().unwrap_or(u32::MAX),
-            object_size: Sizes::Fixed(self.object_bytes),
+            object_size: SizeDistribution::Fixed(self.object_bytes),
             stonewall: after.map(|after| Stonewall { after, wear_out: false }),
             seed,
             ..Settings::default()

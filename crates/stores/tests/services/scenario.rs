@@ -54,7 +54,7 @@ impl Job<'_> {
 }
 
 fn small() -> Settings {
-    let object_size = Sizes::Uniform { least: 0, most: 9_000 };
+    let object_size = SizeDistribution::Uniform { least: 0, most: 9_000 };
     Settings { data_sets: 3, precreate: 12, iterations: 8, repeats: 2, object_size, ..Settings::default() }
 }
 
