@@ -38,6 +38,6 @@ pub use published::{heading, line, rank_lines};
 pub use remote::{OpenRemote, Remote, Service, no_service};
 pub use run::{PhaseObserver, run};
 pub use run_info::RunInfo;
-pub use settings::{Phase, Phases, Settings, Stonewall, Waiting};
+pub use settings::{Phase, Phases, Settings, Stonewall, WaitingFactor};
 pub use subprocess::{run_in_subprocess, subprocess_main};
 pub use tally::{Count, Tally};

@@ -1,6 +1,6 @@
 //! Parsers for argument values: sizes, times, shares and others.
 
-use bench::metadata::{SizeDistribution, Waiting};
+use bench::metadata::{SizeDistribution, WaitingFactor};
 use std::time::Duration;
 
 /// Parses a size in bytes: a number, optionally followed by KiB, MiB, GiB or TiB (or K, M, G, T with the same meaning).
@@ -72,11 +72,11 @@ pub fn sizes(text: &str) -> Result<SizeDistribution, String> {
 }
 
 /// Parses the wait after each operation: a multiple of its latency, or `adaptive`.
-pub fn waiting(text: &str) -> Result<Waiting, String> {
+pub fn waiting(text: &str) -> Result<WaitingFactor, String> {
     match (text, text.parse::<f64>()) {
-        ("adaptive", _) => Ok(Waiting::Adaptive),
-        (_, Ok(0.0)) => Ok(Waiting::None),
-        (_, Ok(factor)) if factor > 0.0 && factor <= 1e6 => Ok(Waiting::Fixed(factor)),
+        ("adaptive", _) => Ok(WaitingFactor::Adaptive),
+        (_, Ok(0.0)) => Ok(WaitingFactor::None),
+        (_, Ok(factor)) if factor > 0.0 && factor <= 1e6 => Ok(WaitingFactor::Fixed(factor)),
         _ => Err("must be adaptive, or a multiple of the operation's latency".to_owned()),
     }
 }

@@ -87,7 +87,7 @@ impl SizeDistribution {
     }
 }
 
-/// The contents of all objects of a run.
+/// Generates the contents of all objects of a run, and verifies them.
 #[derive(Clone)]
 pub struct ContentGenerator {
     seed: u64,
@@ -122,7 +122,7 @@ impl std::fmt::Display for Mismatch {
 }
 
 impl ContentGenerator {
-    /// The contents for `seed`.
+    /// The generator of a seed.
     pub fn new(seed: u64, sizes: SizeDistribution) -> ContentGenerator {
         let mut pool = vec![0; POOL_BYTES];
         ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut pool);

@@ -314,7 +314,7 @@ fn invalid_settings_are_refused() {
             "between 2 and 1",
         ),
         (Settings { object_size: SizeDistribution::Fixed(1 << 40), ..small() }, "too large"),
-        (Settings { waiting: Waiting::Fixed(-1.0), ..small() }, "-1"),
+        (Settings { waiting: WaitingFactor::Fixed(-1.0), ..small() }, "-1"),
         (Settings { precreate: u64::MAX, ..small() }, "fewer"),
     ] {
         let error = settings.check(2).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use super::personality::{Fio, Personality};
 use crate::units;
-use bench::metadata::{Phase, SizeDistribution, Waiting};
+use bench::metadata::{Phase, SizeDistribution, WaitingFactor};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -115,7 +115,7 @@ pub struct Metadata {
     pub wear_out: bool,
     /// Wait after each operation, in multiples of its latency; `adaptive` steps through 0, 1/16, 1/8 … 4
     #[arg(long, value_name = "FACTOR", default_value = "0", value_parser = units::waiting)]
-    pub waiting: Waiting,
+    pub waiting: WaitingFactor,
     /// Only stat and read in the benchmark phase
     #[arg(long)]
     pub read_only: bool,
