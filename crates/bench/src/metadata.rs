@@ -6,6 +6,7 @@
 //! objects stays constant and no rank accesses objects that it has just created. In the **cleanup** phase it deletes the objects of its
 //! data sets, and the data sets.
 
+mod access_pattern;
 mod contents;
 mod error;
 mod import;
@@ -24,7 +25,6 @@ mod settings;
 mod subprocess;
 mod tally;
 mod timeline;
-mod walk;
 
 pub use contents::{ContentGenerator, Mismatch, SizeDistribution};
 pub use error::Error;

@@ -1,5 +1,6 @@
 //! The operations of one rank in each phase, each timed separately.
 
+use super::access_pattern::AccessPattern;
 use super::contents::ContentGenerator;
 use super::error::Error;
 use super::interface::{Interface, InterfaceError};
@@ -8,7 +9,6 @@ use super::object::Object;
 use super::samples::Samples;
 use super::settings::Settings;
 use super::tally::Tally;
-use super::walk::Walk;
 use quanta::Clock;
 use ranks::Group;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub struct Rank<'a> {
     pub settings: &'a Settings,
     pub interface: &'a mut dyn Interface,
     pub contents: ContentGenerator,
-    pub walk: Walk,
+    pub pattern: AccessPattern,
     /// The position of every rank in the benchmark phase, including this one.
     pub positions: Vec<u64>,
     /// Whether a signal requested the end.
@@ -118,7 +118,7 @@ impl Rank<'_> {
         let mut doing = self.begin();
         let start = self.positions[group.rank() as usize];
         for number in 0..self.settings.data_sets {
-            let set = self.walk.own(number);
+            let set = self.pattern.own_set(number);
             match self.interface.make_set(set) {
                 Ok(()) => doing.tally.sets_made.done += 1,
                 Err(why) => {
@@ -133,7 +133,7 @@ impl Rank<'_> {
                 if failed || group.is_over() || (self.interrupted)() {
                     break 'all;
                 }
-                self.write(&mut doing, Object { set: self.walk.own(number), item });
+                self.write(&mut doing, Object { set: self.pattern.own_set(number), item });
             }
         }
         if doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors {
@@ -178,8 +178,8 @@ impl Rank<'_> {
     pub fn cleanup(&mut self, group: &dyn Group) -> Tally {
         let mut doing = self.begin();
         for number in 0..self.settings.data_sets {
-            let set = self.walk.own(number);
-            for item in self.walk.holds(number, &self.positions) {
+            let set = self.pattern.own_set(number);
+            for item in self.pattern.remaining_items(number, &self.positions) {
                 if group.is_over() || (self.interrupted)() {
                     return self.end(doing);
                 }
@@ -203,7 +203,7 @@ impl Rank<'_> {
     }
 
     fn visit(&mut self, doing: &mut PhaseRun, number: u32, position: u64, waiting: f64) {
-        let object = self.walk.reads(number, position);
+        let object = self.pattern.object_to_read(number, position);
         let expected = self.contents.size(object);
         let keeps = self.interface.keeps_contents();
         let found = doing.timed(Op::Stat, object, || self.interface.stat(object));
@@ -228,7 +228,7 @@ impl Rank<'_> {
         }
         doing.timed(Op::Delete, object, || self.interface.delete(object));
         wait(doing.last, waiting);
-        self.write(doing, self.walk.writes(number, position));
+        self.write(doing, self.pattern.object_to_write(number, position));
         wait(doing.last, waiting);
     }
 

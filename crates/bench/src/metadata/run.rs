@@ -1,5 +1,6 @@
 //! A run: its phases in sequence, each started by all ranks together.
 
+use super::access_pattern::AccessPattern;
 use super::contents::ContentGenerator;
 use super::error::Error;
 use super::interface::Interface;
@@ -9,7 +10,6 @@ use super::run_info::RunInfo;
 use super::samples::{self, Samples};
 use super::settings::{Phase, Settings};
 use super::tally::Tally;
-use super::walk::Walk;
 use quanta::Clock;
 use ranks::Group;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub fn run(
         settings,
         interface,
         contents: ContentGenerator::new(settings.seed, settings.object_size),
-        walk: Walk::new(settings, number, ranks),
+        pattern: AccessPattern::new(settings, number, ranks),
         positions,
         interrupted,
         buffer: Vec::new(),
