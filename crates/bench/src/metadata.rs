@@ -32,7 +32,7 @@ pub use import::{Imported, ImportedPhase, import};
 pub use interface::{Interface, InterfaceError, Null, Posix};
 pub use latency::{Latencies, Op, Quantiles};
 pub use launch::{Backend, Launch, Ranks, Task, follow, rank_main};
-pub use object::{Object, Set};
+pub use object::{DataSet, Object};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
 pub use published::{heading, line, rank_lines};
 pub use remote::{OpenRemote, Remote, Service, no_service};

@@ -1,7 +1,7 @@
 //! The interface `mpi-io`: the directories and files of the interface `posix`, but each rank accesses its files through MPI-IO, as
 //! md-workbench does.
 
-use bench::metadata::{Interface, InterfaceError, Object, Posix, Set};
+use bench::metadata::{DataSet, Interface, InterfaceError, Object, Posix};
 use rsmpi::ffi;
 use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
@@ -36,11 +36,11 @@ impl Interface for MpiIo {
         self.files.finish()
     }
 
-    fn make_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.files.make_set(set)
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.files.remove_set(set)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::credentials::Variables;
-use bench::metadata::{Interface, InterfaceError, Object, Set};
+use bench::metadata::{DataSet, Interface, InterfaceError, Object};
 use futures_util::TryStreamExt as _;
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Document, doc};
@@ -55,7 +55,7 @@ impl Collections {
         Ok(self.client.wait(readable_errors(self.database.list_collection_names()))?.is_empty())
     }
 
-    fn collection(&self, set: Set) -> Collection<Document> {
+    fn collection(&self, set: DataSet) -> Collection<Document> {
         self.database.collection(&name(set))
     }
 }
@@ -79,7 +79,7 @@ async fn readable_errors<T>(
     request.await.map_err(|error| ReadableError(error.kind.to_string()))
 }
 
-fn name(set: Set) -> String {
+fn name(set: DataSet) -> String {
     format!("senesce_{}_{}", set.rank, set.number)
 }
 
@@ -112,11 +112,11 @@ impl Interface for Collections {
         }
     }
 
-    fn make_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.client.wait(readable_errors(self.database.create_collection(name(set))))
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         let collection = self.collection(set);
         self.client.wait(readable_errors(collection.drop()))
     }

@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::credentials::Variables;
-use bench::metadata::{Interface, InterfaceError, Object, Set};
+use bench::metadata::{DataSet, Interface, InterfaceError, Object};
 use futures_util::TryStreamExt as _;
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
@@ -45,7 +45,7 @@ impl Objects {
         Ok(Objects { store, client, prefix })
     }
 
-    fn set(&self, set: Set) -> Path {
+    fn set(&self, set: DataSet) -> Path {
         self.prefix.clone().join(format!("{}_{}", set.rank, set.number))
     }
 
@@ -103,11 +103,11 @@ impl Interface for Objects {
         }
     }
 
-    fn make_set(&mut self, _: Set) -> Result<(), InterfaceError> {
+    fn make_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         let prefix = self.set(set);
         let mut left = self.store.list(Some(&prefix));
         while let Some(found) = self.client.wait(left.try_next())? {

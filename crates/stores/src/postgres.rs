@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::credentials::{Variables, private};
-use bench::metadata::{Interface, InterfaceError, Object, Set};
+use bench::metadata::{DataSet, Interface, InterfaceError, Object};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio_postgres::config::{Host, SslMode};
@@ -83,7 +83,7 @@ fn missing() -> InterfaceError {
     InterfaceError("no such row".to_owned())
 }
 
-fn table(set: Set) -> String {
+fn table(set: DataSet) -> String {
     format!("senesce.\"{}_{}\"", set.rank, set.number)
 }
 
@@ -200,11 +200,11 @@ impl Interface for Tables {
         self.run("DROP SCHEMA senesce")
     }
 
-    fn make_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.run(&format!("CREATE TABLE {} (item bigint PRIMARY KEY, contents bytea NOT NULL)", table(set)))
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.run(&format!("DROP TABLE {}", table(set)))
     }
 

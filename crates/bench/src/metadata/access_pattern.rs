@@ -3,7 +3,7 @@
 //! In data set d, a rank reads and deletes in the set of the rank `offset · (d + 1)` before it, and writes into the set of the rank as many
 //! after it, counted in a ring.
 
-use super::object::{Object, Set};
+use super::object::{DataSet, Object};
 use super::settings::Settings;
 
 /// The access pattern of one rank.
@@ -22,18 +22,18 @@ impl AccessPattern {
     }
 
     /// A data set of this rank.
-    pub fn own_set(&self, number: u32) -> Set {
-        Set { rank: self.rank, number }
+    pub fn own_set(&self, number: u32) -> DataSet {
+        DataSet { rank: self.rank, number }
     }
 
     /// The object that the rank stats, reads and deletes at `position` in data set `number`.
     pub fn object_to_read(&self, number: u32, position: u64) -> Object {
-        Object { set: Set { rank: self.before(number), number }, item: position }
+        Object { set: DataSet { rank: self.before(number), number }, item: position }
     }
 
     /// The object that the rank writes at that position.
     pub fn object_to_write(&self, number: u32, position: u64) -> Object {
-        Object { set: Set { rank: self.behind(number), number }, item: self.precreate + position }
+        Object { set: DataSet { rank: self.behind(number), number }, item: self.precreate + position }
     }
 
     /// The items in its own data set `number` when each rank is at its entry of `positions`: those created and not deleted since.

@@ -199,11 +199,11 @@ impl AsRef<[u8]> for Piece<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Set;
+    use crate::metadata::DataSet;
     use proptest::prelude::*;
 
     fn object(rank: u32, number: u32, item: u64) -> Object {
-        Object { set: Set { rank, number }, item }
+        Object { set: DataSet { rank, number }, item }
     }
 
     proptest! {

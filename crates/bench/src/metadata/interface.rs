@@ -6,7 +6,7 @@ mod posix;
 pub use null::Null;
 pub use posix::Posix;
 
-use super::object::{Object, Set};
+use super::object::{DataSet, Object};
 
 /// The reason why an operation failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,10 +39,10 @@ pub trait Interface {
     fn finish(&mut self) -> Result<(), InterfaceError>;
 
     /// Creates a data set.
-    fn make_set(&mut self, set: Set) -> Result<(), InterfaceError>;
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError>;
 
     /// Removes a data set and its remaining objects.
-    fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError>;
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError>;
 
     /// Creates an object.
     fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError>;

@@ -261,9 +261,9 @@ fn wait(took: Duration, factor: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::object::Set;
+    use crate::metadata::object::DataSet;
 
-    const OBJECT: Object = Object { set: Set { rank: 0, number: 0 }, item: 0 };
+    const OBJECT: Object = Object { set: DataSet { rank: 0, number: 0 }, item: 0 };
 
     /// With a mock clock: the latency covers the operation only, and its start is relative to the phase.
     #[test]

@@ -198,10 +198,10 @@ fn full_disk_ends_the_precreate_phase_unless_ignored() {
         fn finish(&mut self) -> Result<(), InterfaceError> {
             self.0.finish()
         }
-        fn make_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+        fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
             self.0.make_set(set)
         }
-        fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+        fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
             self.0.remove_set(set)
         }
         fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
@@ -246,10 +246,10 @@ fn lost_rank_ends_the_others() {
         fn finish(&mut self) -> Result<(), InterfaceError> {
             Ok(())
         }
-        fn make_set(&mut self, _: Set) -> Result<(), InterfaceError> {
+        fn make_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
             Ok(())
         }
-        fn remove_set(&mut self, _: Set) -> Result<(), InterfaceError> {
+        fn remove_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
             Ok(())
         }
         fn write(&mut self, object: Object, _: &[u8]) -> Result<(), InterfaceError> {

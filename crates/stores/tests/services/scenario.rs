@@ -105,7 +105,7 @@ pub fn counts_errors(remote: &Remote, gone: &str, missing_deletes: u64) {
     job(Phases { precreate: true, ..NONE }).1.unwrap();
     let refused = job(Phases { precreate: true, ..NONE }).1.unwrap_err();
     assert!(refused.contains("not empty") && refused.contains("--phases cleanup"), "{refused}");
-    let object = |rank, number, item| Object { set: Set { rank, number }, item };
+    let object = |rank, number, item| Object { set: DataSet { rank, number }, item };
     let mut interface = senesce_stores::open(remote).unwrap();
     let mut contents = Vec::new();
     let bytes = interface.stat(object(0, 1, 4)).unwrap();
@@ -145,10 +145,10 @@ impl Interface for Interrupting {
     fn finish(&mut self) -> Result<(), InterfaceError> {
         self.inner.finish()
     }
-    fn make_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.inner.make_set(set)
     }
-    fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.inner.remove_set(set)
     }
     fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {

@@ -1,7 +1,7 @@
 //! An interface that stores nothing and never fails, to measure the overhead of the benchmark.
 
 use super::{Interface, InterfaceError};
-use crate::metadata::object::{Object, Set};
+use crate::metadata::object::{DataSet, Object};
 
 /// An interface that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,11 +16,11 @@ impl Interface for Null {
         Ok(())
     }
 
-    fn make_set(&mut self, _: Set) -> Result<(), InterfaceError> {
+    fn make_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn remove_set(&mut self, _: Set) -> Result<(), InterfaceError> {
+    fn remove_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! relative to the root, as for a program that works there, so the depth of the root is not measured.
 
 use super::{Interface, InterfaceError};
-use crate::metadata::object::{Object, Set};
+use crate::metadata::object::{DataSet, Object};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
@@ -38,7 +38,7 @@ impl Posix {
     }
 
     /// The root, and the path of a data set relative to it.
-    fn set(&mut self, set: Set) -> Result<(BorrowedFd<'_>, &CStr), InterfaceError> {
+    fn set(&mut self, set: DataSet) -> Result<(BorrowedFd<'_>, &CStr), InterfaceError> {
         self.path.clear();
         self.add_set(set);
         self.below_root()
@@ -51,7 +51,7 @@ impl Posix {
         self.below_root()
     }
 
-    fn add_set(&mut self, set: Set) {
+    fn add_set(&mut self, set: DataSet) {
         write!(self.path, "{}_{}", set.rank, set.number).expect("writing to memory succeeds");
     }
 
@@ -109,12 +109,12 @@ impl Interface for Posix {
         Ok(())
     }
 
-    fn make_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         let (dir, path) = self.set(set)?;
         Ok(rustix::fs::mkdirat(dir, path, Mode::from_raw_mode(0o755))?)
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), InterfaceError> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         let (dir, path) = self.set(set)?;
         match rustix::fs::unlinkat(dir, path, AtFlags::REMOVEDIR) {
             // Objects that an earlier deletion failed to remove, or that an unfinished run left.
