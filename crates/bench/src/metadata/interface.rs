@@ -57,7 +57,7 @@ pub trait Interface {
     fn delete(&mut self, object: Object) -> Result<(), InterfaceError>;
 
     /// Whether the interface stores contents, so that generating and verifying them makes sense.
-    fn keeps_contents(&self) -> bool {
+    fn stores_contents(&self) -> bool {
         true
     }
 }

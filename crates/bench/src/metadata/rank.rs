@@ -205,17 +205,17 @@ impl Rank<'_> {
     fn visit(&mut self, doing: &mut PhaseRun, number: u32, position: u64, waiting: f64) {
         let object = self.pattern.object_to_read(number, position);
         let expected = self.contents.size(object);
-        let keeps = self.interface.keeps_contents();
+        let has_contents = self.interface.stores_contents();
         let found = doing.timed(Op::Stat, object, || self.interface.stat(object));
         wait(doing.last, waiting);
         let Some(found) = found else { return };
-        if keeps && self.settings.verify && found != expected {
+        if has_contents && self.settings.verify && found != expected {
             doing.wrong(Op::Stat, object, &format_args!("it has {found} bytes instead of {expected}"));
         }
         self.buffer.clear();
         let read = doing.timed(Op::Read, object, || self.interface.read(object, expected, &mut self.buffer));
         wait(doing.last, waiting);
-        if read.is_some() && keeps {
+        if read.is_some() && has_contents {
             doing.tally.bytes += self.buffer.len() as u64;
             if self.settings.verify
                 && let Err(wrong) = self.contents.check(object, &self.buffer)
@@ -233,7 +233,7 @@ impl Rank<'_> {
     }
 
     fn write(&mut self, doing: &mut PhaseRun, object: Object) {
-        if self.interface.keeps_contents() {
+        if self.interface.stores_contents() {
             self.contents.fill(object, &mut self.buffer);
         }
         let written = doing.timed(Op::Create, object, || self.interface.write(object, &self.buffer));

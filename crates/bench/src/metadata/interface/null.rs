@@ -40,7 +40,7 @@ impl Interface for Null {
         Ok(())
     }
 
-    fn keeps_contents(&self) -> bool {
+    fn stores_contents(&self) -> bool {
         false
     }
 }
