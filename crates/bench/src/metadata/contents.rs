@@ -62,15 +62,15 @@ impl SizeDistribution {
         }
     }
 
-    /// The size of an object with the hash `mixed`.
-    fn of(self, mixed: u64) -> u64 {
+    /// The size of an object with the hash `hash`.
+    fn of(self, hash: u64) -> u64 {
         match self {
             SizeDistribution::Fixed(size) => size,
             SizeDistribution::Uniform { least, most } => {
-                least + ((u128::from(mixed) * (u128::from(most - least) + 1)) >> 64) as u64
+                least + ((u128::from(hash) * (u128::from(most - least) + 1)) >> 64) as u64
             }
             SizeDistribution::Lognormal { median, sigma } => {
-                let share = (mixed >> 11) as f64 / (1u64 << 53) as f64;
+                let share = (hash >> 11) as f64 / (1u64 << 53) as f64;
                 let normal = Normal::standard().inverse_cdf(share.clamp(1e-12, 1.0 - 1e-12));
                 ((median as f64 * (sigma * normal).exp()) as u64).min(MOST_BYTES)
             }
@@ -131,7 +131,7 @@ impl ContentGenerator {
 
     /// The size of an object in bytes.
     pub fn size(&self, object: Object) -> u64 {
-        self.sizes.of(object.mixed(self.seed))
+        self.sizes.of(object.hash64(self.seed))
     }
 
     /// Fills `into` with the contents of `object`.
@@ -163,12 +163,12 @@ impl ContentGenerator {
 
     /// The contents in pieces: the head, then the pool, cyclically, from an offset that depends on the object.
     fn pieces(&self, object: Object) -> impl Iterator<Item = Piece<'_>> {
-        let mixed = object.mixed(self.seed);
-        let size = self.sizes.of(mixed) as usize;
+        let hash = object.hash64(self.seed);
+        let size = self.sizes.of(hash) as usize;
         let mut head = [0; HEAD_BYTES];
-        head[..8].copy_from_slice(&mixed.to_le_bytes());
-        head[8..].copy_from_slice(&object.mixed(!self.seed).to_le_bytes());
-        let mut at = mixed as usize % POOL_BYTES;
+        head[..8].copy_from_slice(&hash.to_le_bytes());
+        head[8..].copy_from_slice(&object.hash64(!self.seed).to_le_bytes());
+        let mut at = hash as usize % POOL_BYTES;
         let mut left = size.saturating_sub(HEAD_BYTES);
         let body = std::iter::from_fn(move || {
             let take = left.min(POOL_BYTES - at);

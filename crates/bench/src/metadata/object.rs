@@ -23,7 +23,7 @@ pub struct Object {
 impl Object {
     /// A 64-bit hash that is very likely unique (the finalizer of SplitMix64: Steele, Lea and Flood, Fast Splittable Pseudorandom
     /// Number Generators, OOPSLA 2014, applied to each part in turn).
-    pub fn mixed(self, seed: u64) -> u64 {
+    pub fn hash64(self, seed: u64) -> u64 {
         let set = u64::from(self.set.rank) << 32 | u64::from(self.set.number);
         mix(mix(mix(seed) ^ set) ^ self.item)
     }
