@@ -34,7 +34,7 @@ pub use latency::{Latencies, Op, Quantiles};
 pub use launch::{Backend, Launch, Ranks, Task, follow, rank_main};
 pub use object::{DataSet, Object};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
-pub use published::{heading, line, rank_lines};
+pub use published::{heading, phase_line, rank_lines};
 pub use remote::{OpenRemote, Remote, Service, no_service};
 pub use run::{PhaseObserver, run};
 pub use run_info::RunInfo;

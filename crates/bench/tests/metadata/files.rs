@@ -328,7 +328,7 @@ fn output_is_parsed_like_the_published_format() {
     let outcomes = on_files(&small(), 2, &dir.path().join("out"));
     let mut text = heading(&small(), "posix", 2);
     for outcome in &outcomes {
-        text += &format!("{}\n", line(outcome));
+        text += &format!("{}\n", phase_line(outcome));
         rank_lines(outcome).for_each(|rank| text += &format!("{rank}\n"));
     }
     // The pattern of the script that comes with md-workbench: (phase).* (obj) obj/s.*?( (mib) Mib/s)? \((errs) errs

@@ -97,7 +97,7 @@ fn shown<'a>(
         }
         if !args.json {
             let mut text = heading.take().unwrap_or_default();
-            text += &metadata::line(outcome);
+            text += &metadata::phase_line(outcome);
             if args.process_reports {
                 metadata::rank_lines(outcome).for_each(|line| text += &format!("\n{line}"));
             }
