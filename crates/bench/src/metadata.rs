@@ -28,7 +28,7 @@ mod timeline;
 
 pub use contents::{ContentGenerator, Mismatch, SizeDistribution};
 pub use error::Error;
-pub use import::{Imported, ImportedPhase, import};
+pub use import::{ImportedPhase, ImportedResults, import};
 pub use interface::{Interface, InterfaceError, Null, Posix};
 pub use latency::{Latencies, Op, Quantiles};
 pub use launch::{Backend, Launch, Ranks, Task, follow, rank_main};
