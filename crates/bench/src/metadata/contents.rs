@@ -62,7 +62,7 @@ impl SizeDistribution {
         }
     }
 
-    /// The size of an object with the hash `hash`.
+    /// The size of an object with this hash.
     fn of(self, hash: u64) -> u64 {
         match self {
             SizeDistribution::Fixed(size) => size,
