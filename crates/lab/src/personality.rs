@@ -304,7 +304,7 @@ fn by_quantile(
 pub(crate) fn bench_error(error: personality::Error) -> Error {
     match &error {
         personality::Error::Interrupted => Error::Interrupted("this repetition is discarded".to_owned()),
-        personality::Error::Unknown { .. } | personality::Error::Unsound { .. } => {
+        personality::Error::Unknown { .. } | personality::Error::Invalid { .. } => {
             Error::Refused(error.to_string())
         }
         personality::Error::Operation { source, .. } if source.kind() == ErrorKind::StorageFull => {

@@ -15,7 +15,7 @@ pub enum Error {
     },
     /// Invalid personality.
     #[error("{place} is not a personality: {why}")]
-    Unsound {
+    Invalid {
         /// The source of the text.
         place: String,
         /// The problem.
