@@ -302,7 +302,7 @@ mod tests {
     fn loop_without_files_ends_with_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let error = ran(dir.path(), &tiny(20, 1.0, &["delete files"]), Length::Time(Duration::from_secs(60)));
-        assert!(matches!(error, Err(Error::Idle)), "{error:?}");
+        assert!(matches!(error, Err(Error::NoSuitableFile)), "{error:?}");
     }
 
     #[test]

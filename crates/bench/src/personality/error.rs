@@ -56,7 +56,7 @@ pub enum Error {
         "no work left: no file of its sets can be chosen any more; a loop must create as many files as it \
          deletes"
     )]
-    Idle,
+    NoSuitableFile,
     /// A signal requested the end of the run.
     #[error("interrupted")]
     Interrupted,

@@ -69,7 +69,7 @@ impl<'a> Thread<'a> {
             }
             idle += 1;
             if idle == IDLE_LOOPS {
-                self.shared.fail(Error::Idle);
+                self.shared.fail(Error::NoSuitableFile);
             }
             // Another thread may be about to create a suitable file.
             std::thread::yield_now();
