@@ -19,7 +19,7 @@ mod plan;
 mod random;
 mod thread;
 
-pub use engine::{Length, Run, run};
+pub use engine::{Run, RunLength, run};
 pub use error::Error;
 pub use files::Files;
 pub use kind::Kind;

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
-use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
+use bench::personality::{self, Files, OperationOutcome, Outcome, Personality, Plan, Run, RunLength};
 use results::measures::{self, Named};
 use results::{Interval, Measurement, Watch, median_interval};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct PersonalitySpec {
     /// Limit of dirty bytes in memory; by default the limit of the kernel.
     pub dirty_bytes: Option<u64>,
     /// Length of one repetition.
-    pub length: Length,
+    pub length: RunLength,
     /// Number of repetitions on each side.
     pub repeat: u64,
     /// Random seed for the files and the choice among them.
@@ -136,8 +136,8 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
 
 fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
     let length = match spec.length {
-        Length::Time(time) => serde_json::json!({ "time_s": time.as_secs_f64() }),
-        Length::Operations(operations) => serde_json::json!({ "operations": operations }),
+        RunLength::Time(time) => serde_json::json!({ "time_s": time.as_secs_f64() }),
+        RunLength::Operations(operations) => serde_json::json!({ "operations": operations }),
     };
     serde_json::json!({
         "personality": spec.personality,
@@ -153,7 +153,7 @@ pub(crate) struct Working<'a> {
     pub personality: &'a Personality,
     pub plan: &'a Plan,
     pub dirty_bytes: Option<u64>,
-    pub length: Length,
+    pub length: RunLength,
     pub seed: u64,
 }
 

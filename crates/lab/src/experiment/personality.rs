@@ -12,7 +12,7 @@ use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
 use crate::{AgeSpec, Error};
 use ager::{Conditions, Method};
-use bench::personality::{Kind, Length, Personality, Plan};
+use bench::personality::{Kind, Personality, Plan, RunLength};
 use disk::model::Model;
 use replay::{Data, OnFull};
 use results::measures;
@@ -158,7 +158,7 @@ impl Serving<'_> {
         let task = &self.cell.task;
         let personality = task.personality()?;
         let plan = Plan::new(&personality, self.cell.seed).map_err(bench_error)?;
-        let length = Length::Time(Duration::from_secs_f64(task.time_s));
+        let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
         let (dirty_bytes, seed) = (task.dirty_bytes, self.cell.seed);
         let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
         let on = Subject::Aged { work: self.images.to_owned(), name: name.clone() };
