@@ -24,7 +24,7 @@ pub use error::Error;
 pub use files::Files;
 pub use kind::Kind;
 pub use load::builtin;
-pub use load::{Personality, SetOfFiles};
+pub use load::{FileSet, Personality};
 pub use operation::{AppendSize, Operation};
 pub use outcome::{OperationOutcome, Outcome};
 pub use plan::Plan;

@@ -214,7 +214,7 @@ fn otherwise(operations: &[Operation]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::personality::SetOfFiles;
+    use crate::personality::FileSet;
     use std::path::Path;
 
     /// Runs a personality below `root`.
@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn tiny(files: u64, preallocated: f64, steps: &[&str]) -> Personality {
-        let set = SetOfFiles {
+        let set = FileSet {
             files,
             mean_bytes: 3000,
             shape: 1.5,

@@ -37,13 +37,13 @@ pub struct Personality {
     #[serde(rename = "loop")]
     pub steps: Vec<String>,
     /// The sets of files, by their names.
-    pub set: BTreeMap<String, SetOfFiles>,
+    pub set: BTreeMap<String, FileSet>,
 }
 
 /// A set of files that is created before the run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SetOfFiles {
+pub struct FileSet {
     /// Maximum number of files.
     pub files: u64,
     /// Mean size in bytes. Sizes have a gamma distribution.
@@ -144,7 +144,7 @@ impl Personality {
     }
 }
 
-impl SetOfFiles {
+impl FileSet {
     /// The invalid key and the reason.
     fn validate(&self, name: &str) -> Result<(), (&'static str, String)> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
