@@ -21,7 +21,7 @@ mod thread;
 
 pub use engine::{Run, RunLength, run};
 pub use error::Error;
-pub use files::Files;
+pub use files::FileTree;
 pub use kind::Kind;
 pub use load::builtin;
 pub use load::{FileSet, Personality};

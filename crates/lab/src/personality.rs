@@ -5,7 +5,7 @@ use crate::Error;
 use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
-use bench::personality::{self, Files, OperationOutcome, Outcome, Personality, Plan, Run, RunLength};
+use bench::personality::{self, FileTree, OperationOutcome, Outcome, Personality, Plan, Run, RunLength};
 use results::measures::{self, Named};
 use results::{Interval, Measurement, Watch, median_interval};
 use serde::{Deserialize, Serialize};
@@ -168,7 +168,7 @@ impl Working<'_> {
         self.plan.make(dir.path(), &disk::interrupted).map_err(bench_error)?;
         side.target.settle()?;
         side.target.chill()?;
-        let files = Files::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
+        let files = FileTree::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
         let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);
         // The files are chosen differently in each repetition, but identically on both sides.
         let run = Run { personality, plan, files: &files, length, seed: seed.wrapping_add(side.repetition) };

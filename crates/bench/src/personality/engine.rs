@@ -2,7 +2,7 @@
 
 use super::choice::FileStates;
 use super::error::Error;
-use super::files::Files;
+use super::files::FileTree;
 use super::kind::Kind;
 use super::limit::Growth;
 use super::load::Personality;
@@ -37,7 +37,7 @@ pub struct Run<'a> {
     /// The files.
     pub plan: &'a Plan,
     /// The open directories of the files.
-    pub files: &'a Files,
+    pub files: &'a FileTree,
     /// The length of the run.
     pub length: RunLength,
     /// The seed of the random choices.
@@ -47,7 +47,7 @@ pub struct Run<'a> {
 /// State shared by all threads.
 pub(super) struct Shared<'a> {
     pub plan: &'a Plan,
-    pub files: &'a Files,
+    pub files: &'a FileTree,
     pub seed: u64,
     pub io_bytes: u64,
     pub operations: Vec<Operation>,
@@ -221,7 +221,7 @@ mod tests {
     fn ran(root: &Path, personality: &Personality, length: RunLength) -> Result<Outcome, Error> {
         let plan = Plan::new(personality, 1)?;
         plan.make(root, &|| false)?;
-        let files = Files::open(&plan, root, personality.threads)?;
+        let files = FileTree::open(&plan, root, personality.threads)?;
         run(&Run { personality, plan: &plan, files: &files, length, seed: 1 }, &|| false)
     }
 
@@ -335,7 +335,7 @@ mod tests {
         let personality = tiny(10, 1.0, &["open files; read whole; close", "stat files"]);
         let plan = Plan::new(&personality, 1).unwrap();
         plan.make(dir.path(), &|| false).unwrap();
-        let files = Files::open(&plan, dir.path(), 3).unwrap();
+        let files = FileTree::open(&plan, dir.path(), 3).unwrap();
         std::fs::remove_dir_all(dir.path().join("files/d1")).unwrap();
         let length = RunLength::Time(Duration::from_secs(600));
         let error =
@@ -351,7 +351,7 @@ mod tests {
         let personality = tiny(10, 1.0, &["stat files"]);
         let plan = Plan::new(&personality, 1).unwrap();
         plan.make(dir.path(), &|| false).unwrap();
-        let files = Files::open(&plan, dir.path(), 3).unwrap();
+        let files = FileTree::open(&plan, dir.path(), 3).unwrap();
         let length = RunLength::Time(Duration::from_secs(600));
         let ended =
             run(&Run { personality: &personality, plan: &plan, files: &files, length, seed: 1 }, &|| true);

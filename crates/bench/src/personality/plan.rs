@@ -5,7 +5,7 @@
 //! width hold all files.
 
 use super::error::Error;
-use super::files::{FileId, Files};
+use super::files::{FileId, FileTree};
 use super::load::{FileSet, Personality};
 use super::operation::Operation;
 use super::random::Random;
@@ -103,7 +103,7 @@ impl Plan {
         for set in &self.sets {
             set.make_directories(root)?;
         }
-        let files = Files::open(self, root, 0)?;
+        let files = FileTree::open(self, root, 0)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let next = AtomicUsize::new(0);
         let places: Vec<FileId> =
