@@ -22,7 +22,7 @@ mod thread;
 pub use engine::{Run, RunLength, run};
 pub use error::Error;
 pub use files::FileTree;
-pub use kind::Kind;
+pub use kind::OperationKind;
 pub use load::builtin;
 pub use load::{FileSet, Personality};
 pub use operation::{AppendSize, Operation};

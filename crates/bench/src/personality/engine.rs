@@ -3,7 +3,7 @@
 use super::choice::FileStates;
 use super::error::Error;
 use super::files::FileTree;
-use super::kind::Kind;
+use super::kind::OperationKind;
 use super::limit::Growth;
 use super::load::Personality;
 use super::operation::Operation;
@@ -201,11 +201,11 @@ fn otherwise(operations: &[Operation]) -> Vec<usize> {
     let mut is_open = false;
     let go_on = |(at, operation): (usize, &Operation)| {
         is_open = match operation.kind() {
-            Kind::Create | Kind::Open => true,
-            Kind::Close => false,
+            OperationKind::Create | OperationKind::Open => true,
+            OperationKind::Close => false,
             _ => is_open,
         };
-        let behind = || operations[at..].iter().position(|after| after.kind() == Kind::Close);
+        let behind = || operations[at..].iter().position(|after| after.kind() == OperationKind::Close);
         if is_open { at + behind().expect("steps close the files they open") + 1 } else { at + 1 }
     };
     operations.iter().enumerate().map(go_on).collect()

@@ -1,6 +1,6 @@
 //! The result of a run.
 
-use super::kind::Kind;
+use super::kind::OperationKind;
 use super::load::Personality;
 use crate::metadata::{Latencies, LatencyBin, Quantiles};
 use serde::{Deserialize, Serialize};
@@ -50,9 +50,9 @@ pub struct OperationOutcome {
 /// The counts of a thread.
 #[derive(Default)]
 pub(super) struct Tally {
-    latencies: [Latencies; Kind::ALL.len()],
+    latencies: [Latencies; OperationKind::ALL.len()],
     /// The longest operation of each kind: latency and start, in nanoseconds.
-    worst: [(u64, u64); Kind::ALL.len()],
+    worst: [(u64, u64); OperationKind::ALL.len()],
     pub read_bytes: u64,
     pub written_bytes: u64,
     pub skipped: u64,
@@ -64,7 +64,7 @@ pub(super) struct Tally {
 impl Tally {
     /// Records a successful operation, with its latency and start.
     #[inline]
-    pub fn record(&mut self, kind: Kind, took_ns: u64, begun_ns: impl FnOnce() -> u64) {
+    pub fn record(&mut self, kind: OperationKind, took_ns: u64, begun_ns: impl FnOnce() -> u64) {
         self.done += 1;
         self.latencies[kind as usize].record(took_ns);
         if took_ns > self.worst[kind as usize].0 {
@@ -89,7 +89,7 @@ impl Outcome {
         let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
         let (read_bytes, written_bytes) = (sum(|tally| tally.read_bytes), sum(|tally| tally.written_bytes));
         let operations = sum(Tally::operations);
-        let of = Kind::ALL.iter().filter_map(|kind| {
+        let of = OperationKind::ALL.iter().filter_map(|kind| {
             let mut all = Latencies::default();
             tallies.iter().for_each(|tally| all.add(&tally.latencies[*kind as usize]));
             let worst = tallies.iter().map(|tally| tally.worst[*kind as usize]).max().unwrap_or_default();
