@@ -221,7 +221,7 @@ pub(crate) fn numbers(
         one(measures::MIB_PER_S.named(), outcome.mib_per_s),
     ];
     numbers.extend(run.disk_share.map(|share| one(measures::DISK_SHARE.named(), share)));
-    for (kind, of) in &outcome.of {
+    for (kind, of) in &outcome.by_kind {
         numbers.push(one(measures::OPERATION_PER_S.of(kind), of.per_s));
         let latency =
             |name: &&str| one(measures::LATENCY_US.of(&format!("{kind}_{name}")), quantile(of, name));
@@ -260,8 +260,10 @@ impl PersonalitySide {
             operations_per_s: of(&|outcome| outcome.operations_per_s),
             mib_per_s: of(&|outcome| outcome.mib_per_s),
             latency_us: by_quantile(&runs, |kind, name| {
-                let values: Vec<f64> =
-                    runs.iter().filter_map(|run| Some(quantile(run.outcome.of.get(kind)?, name))).collect();
+                let values: Vec<f64> = runs
+                    .iter()
+                    .filter_map(|run| Some(quantile(run.outcome.by_kind.get(kind)?, name)))
+                    .collect();
                 median_interval(&values)
             }),
             runs,
@@ -282,7 +284,7 @@ impl PersonalityRatios {
             operations_per_s: ratio(&|outcome| Some(outcome.operations_per_s))?,
             mib_per_s: ratio(&|outcome| Some(outcome.mib_per_s))?,
             latency: by_quantile(aged, |kind, name| {
-                ratio(&|outcome| Some(quantile(outcome.of.get(kind)?, name)))
+                ratio(&|outcome| Some(quantile(outcome.by_kind.get(kind)?, name)))
             }),
         })
     }
@@ -293,7 +295,7 @@ fn by_quantile(
     runs: &[Repetition],
     value: impl Fn(&str, &str) -> Option<Interval>,
 ) -> BTreeMap<String, BTreeMap<&'static str, Interval>> {
-    let kinds = runs.first().into_iter().flat_map(|run| run.outcome.of.keys());
+    let kinds = runs.first().into_iter().flat_map(|run| run.outcome.by_kind.keys());
     let of_kind = |kind: &String| {
         let values = QUANTILES.into_iter().filter_map(|name| Some((name, value(kind, name)?)));
         (kind.clone(), values.collect())

@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn counts(outcome: &Outcome) -> Vec<(&str, u64)> {
-        outcome.of.iter().map(|(kind, of)| (kind.as_str(), of.done)).collect()
+        outcome.by_kind.iter().map(|(kind, of)| (kind.as_str(), of.done)).collect()
     }
 
     /// The operation counts are those of the loops, and the remaining files match the counts.
@@ -269,7 +269,7 @@ mod tests {
             assert_eq!(counts(&outcome), expected, "{name}");
             assert_eq!(outcome.operations, each * 200);
             assert!(outcome.read_bytes > 0 && outcome.written_bytes > 0 && outcome.mib_per_s > 0.0);
-            for of in outcome.of.values() {
+            for of in outcome.by_kind.values() {
                 let ordered =
                     [of.latency_us.median, of.latency_us.p99, of.latency_us.p999, of.latency_us.max];
                 assert!(ordered.is_sorted() && ordered[0] > 0.0 && of.worst_at_s >= 0.0);
@@ -371,7 +371,7 @@ mod tests {
             let outcome = ran(dir.path(), &personality, RunLength::Operations(20_000)).unwrap();
             // More than `time_s`, which starts with the first thread to run.
             let longest_s = 1.1 * begun.elapsed().as_secs_f64();
-            assert!(outcome.of.values().all(|of| of.worst_at_s <= longest_s), "{longest_s}");
+            assert!(outcome.by_kind.values().all(|of| of.worst_at_s <= longest_s), "{longest_s}");
         }
     }
 }

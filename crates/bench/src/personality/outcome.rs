@@ -29,7 +29,8 @@ pub struct Outcome {
     /// Operations without a suitable file, including the rest of their steps.
     pub skipped: u64,
     /// Results of each kind of operation in the run, by name.
-    pub of: BTreeMap<String, OperationOutcome>,
+    #[serde(rename = "of")]
+    pub by_kind: BTreeMap<String, OperationOutcome>,
 }
 
 /// The result of the operations of one kind.
@@ -89,7 +90,7 @@ impl Outcome {
         let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
         let (read_bytes, written_bytes) = (sum(|tally| tally.read_bytes), sum(|tally| tally.written_bytes));
         let operations = sum(Tally::operations);
-        let of = OperationKind::ALL.iter().filter_map(|kind| {
+        let by_kind = OperationKind::ALL.iter().filter_map(|kind| {
             let mut all = Latencies::default();
             tallies.iter().for_each(|tally| all.add(&tally.latencies[*kind as usize]));
             let worst = tallies.iter().map(|tally| tally.worst[*kind as usize]).max().unwrap_or_default();
@@ -113,7 +114,7 @@ impl Outcome {
             written_bytes,
             mib_per_s: a_second((read_bytes + written_bytes) as f64 / f64::from(1 << 20)),
             skipped: sum(|tally| tally.skipped),
-            of: of.collect(),
+            by_kind: by_kind.collect(),
         }
     }
 }
