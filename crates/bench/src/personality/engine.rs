@@ -150,7 +150,7 @@ fn together(run: &Run, shared: &Shared, interrupted: &dyn Fn() -> bool) -> Resul
                     // The threads that wait at the gate see that the run is over.
                     shared.over.store(true, Ordering::Relaxed);
                     gate.open();
-                    return Err(Error::Thread { number: number + 1, of: threads, source });
+                    return Err(Error::Thread { number: number + 1, threads, source });
                 }
             }
         }

@@ -32,12 +32,12 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A thread cannot be started.
-    #[error("starting thread {number} of {of}: {source}; use fewer threads")]
+    #[error("starting thread {number} of {threads}: {source}; use fewer threads")]
     Thread {
         /// The number of the thread.
         number: u32,
         /// Number of threads of the run.
-        of: u32,
+        threads: u32,
         /// The cause.
         source: std::io::Error,
     },
