@@ -8,7 +8,7 @@ pub use on::{OnAged, PhasePair, metadata_on, metadata_side};
 
 use crate::Error;
 use crate::work::Work;
-use bench::memory::{self, Occupied};
+use bench::memory::{self, OccupiedMemory};
 use bench::metadata::{self, Interface, Launch, OpenRemote, Phase, PhaseOutcome, Task};
 use disk::{MemoryLimit, Session};
 use ranks::Group;
@@ -146,7 +146,7 @@ fn limited(
     external: Option<ExternalRanks>,
     recorder: &mut Recorder,
 ) -> Result<Option<Memory>, Error> {
-    let occupied = spec.free_memory_bytes.map(memory::leave_free).transpose();
+    let occupied = spec.free_memory_bytes.map(memory::limit_free).transpose();
     let occupied = occupied.map_err(|error| Error::Refused(error.to_string()))?;
     say_free(recorder.watch, occupied.as_ref());
     let group = spec.memory_bytes.map(|bytes| MemoryLimit::new(&Session::begin()?, bytes)).transpose()?;
@@ -211,7 +211,7 @@ pub(crate) fn bench_error(error: metadata::Error) -> Error {
     }
 }
 
-fn say_free(watch: &mut dyn Watch, occupied: Option<&Occupied>) {
+fn say_free(watch: &mut dyn Watch, occupied: Option<&OccupiedMemory>) {
     if let Some(occupied) = occupied {
         let (taken, free) = (crate::bytes(occupied.bytes()), crate::bytes(occupied.free_bytes));
         let how = if occupied.locked { "locked" } else { "not locked: may be swapped out" };
@@ -272,7 +272,7 @@ impl Recorder<'_> {
 
     fn empty_caches(&mut self) -> Result<(), Error> {
         let Some(limit) = self.spec.free_memory_between_bytes else { return Ok(()) };
-        let occupied = memory::leave_free(limit).map_err(|e| Error::Refused(e.to_string()))?;
+        let occupied = memory::limit_free(limit).map_err(|e| Error::Refused(e.to_string()))?;
         say_free(self.watch, Some(&occupied));
         Ok(())
     }
