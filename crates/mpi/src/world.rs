@@ -26,7 +26,7 @@ pub struct World {
 }
 
 impl World {
-    /// Joins the ranks started together with this one; returns no world if no launcher started it. [`end`] must be called before the program
+    /// Joins the ranks started together with this one; returns no world if no launcher started it. [`finalize`] must be called before the program
     /// exits. `interrupted` returns whether a signal requested the end of this rank; ranks that did not get the signal are ended
     /// soon after.
     pub fn join(interrupted: fn() -> bool) -> Result<Option<World>, Error> {
@@ -102,11 +102,11 @@ impl Group for World {
 }
 
 /// Finalizes the joined world, if any: on success together with all other ranks, else by aborting all of them at once.
-pub fn end(well: bool) {
+pub fn finalize(success: bool) {
     if !rsmpi::environment::is_initialized() || rsmpi::environment::is_finalized() {
         return;
     }
-    if !well {
+    if !success {
         SimpleCommunicator::world().abort(FAILED);
     }
     // SAFETY: MPI is initialized and not finalized, by this thread, and is not used afterwards.

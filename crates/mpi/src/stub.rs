@@ -52,4 +52,4 @@ pub fn mpi_io(_: &Path) -> Result<Box<dyn Interface>, InterfaceError> {
 }
 
 /// Finalizes the joined world, if any.
-pub fn end(_: bool) {}
+pub fn finalize(_: bool) {}
