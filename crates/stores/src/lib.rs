@@ -15,7 +15,7 @@ mod object_store;
 mod postgres;
 
 pub use client::Timeouts;
-pub use database::{Cell, Database};
+pub use database::{ColumnValue, Database};
 
 use bench::metadata::{Interface, InterfaceError, Remote, Service};
 use client::Client;
