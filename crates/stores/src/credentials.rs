@@ -20,7 +20,7 @@ impl Variables {
         let mut variables: BTreeMap<_, _> = environment.filter(|(name, _)| ours(name)).collect();
         if let Some(path) = file {
             let fail = |why: &str| InterfaceError(format!("{}: {why}", path.display()));
-            let text = private(path)?;
+            let text = read_private(path)?;
             for (number, line) in text.lines().enumerate() {
                 let line = line.trim();
                 if line.is_empty() || line.starts_with('#') {
@@ -54,7 +54,7 @@ impl Variables {
 }
 
 /// Reads a file that other users cannot read.
-pub fn private(path: &Path) -> Result<String, InterfaceError> {
+pub fn read_private(path: &Path) -> Result<String, InterfaceError> {
     let fail = |why: &dyn std::fmt::Display| InterfaceError(format!("{}: {why}", path.display()));
     let mode = std::fs::metadata(path).map_err(|e| fail(&e))?.mode();
     if mode & 0o077 != 0 {

@@ -2,7 +2,7 @@
 //! so each operation is one round trip.
 
 use crate::client::Client;
-use crate::credentials::{Variables, private};
+use crate::credentials::{Variables, read_private};
 use bench::metadata::{DataSet, Interface, InterfaceError, Object};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -153,7 +153,7 @@ fn from_pass_file(config: &Config, variables: &Variables) -> Result<Option<Strin
 
 /// The password of the first matching line `HOST:PORT:DATABASE:USER:PASSWORD`, where `*` matches everything.
 fn find_password(path: &Path, wanted: &[&str; 4]) -> Result<Option<String>, InterfaceError> {
-    let text = private(path)?;
+    let text = read_private(path)?;
     let fits = |line: &&str| {
         let fields = fields(line);
         fields.len() == 5 && fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted)
