@@ -9,7 +9,7 @@ use std::time::Duration;
 
 #[test]
 #[ignore = "run by the others, as a rank"]
-fn rank() {
+fn rank_process() {
     let (mut group, job) = ProcessRank::join().unwrap();
     let (settings, root): (Settings, PathBuf) = serde_json::from_slice(&job).unwrap();
     std::fs::write(root.with_extension(group.rank().to_string()), std::process::id().to_string()).unwrap();
@@ -22,7 +22,7 @@ fn start(settings: &Settings, ranks: u32, root: &Path) -> Processes {
     let command = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["processes::rank", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+            .args(["processes::rank_process", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
             .stdout(Stdio::null());
         command
     };
