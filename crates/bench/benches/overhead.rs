@@ -20,12 +20,12 @@ fn processor_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-impl Watch for Recorder {
-    fn begins(&mut self, _: Phase, _: u32) {
+impl PhaseObserver for Recorder {
+    fn phase_started(&mut self, _: Phase, _: u32) {
         self.begun_s = processor_s();
     }
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
         self.phases.push((outcome.clone(), processor_s() - self.begun_s));
         Ok(())
     }

@@ -28,7 +28,7 @@ pub enum Error {
         "{needed_bytes} bytes of memory need to be occupied, but the control group of this process allows \
          only {allowed_bytes} more; limit the memory of the group instead"
     )]
-    Group {
+    ControlGroup {
         /// Bytes to occupy.
         needed_bytes: u64,
         /// Bytes that the group allows.
@@ -45,7 +45,7 @@ pub enum Error {
 }
 
 /// Occupied memory, freed on drop.
-pub struct Occupied {
+pub struct OccupiedMemory {
     pieces: Vec<Piece>,
     /// Whether the memory is locked, so that it cannot be swapped out.
     pub locked: bool,
@@ -55,7 +55,7 @@ pub struct Occupied {
     pub free_bytes: u64,
 }
 
-impl Occupied {
+impl OccupiedMemory {
     /// Occupied bytes.
     pub fn bytes(&self) -> u64 {
         (self.pieces.len() * PIECE_BYTES) as u64
@@ -63,7 +63,7 @@ impl Occupied {
 }
 
 /// Occupies memory until at most `limit_bytes` are available. If less is available already, occupies nothing.
-pub fn leave_free(limit_bytes: u64) -> Result<Occupied, Error> {
+pub fn limit_free(limit_bytes: u64) -> Result<OccupiedMemory, Error> {
     if limit_bytes < LEAST_FREE_BYTES {
         return Err(Error::TooLittle { limit_bytes });
     }
@@ -73,9 +73,10 @@ pub fn leave_free(limit_bytes: u64) -> Result<Occupied, Error> {
     if let Some(allowed_bytes) = group_allows(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"))
         && needed_bytes + LEAST_FREE_BYTES > allowed_bytes
     {
-        return Err(Error::Group { needed_bytes, allowed_bytes });
+        return Err(Error::ControlGroup { needed_bytes, allowed_bytes });
     }
-    let mut occupied = Occupied { pieces: Vec::new(), locked: true, before_bytes, free_bytes: before_bytes };
+    let mut occupied =
+        OccupiedMemory { pieces: Vec::new(), locked: true, before_bytes, free_bytes: before_bytes };
     while occupied.free_bytes >= limit_bytes + PIECE_BYTES as u64 {
         let piece = Piece::take()?;
         occupied.locked &= piece.lock();
@@ -186,14 +187,14 @@ mod tests {
                 * rustix::param::page_size() as u64
         };
         let own = resident();
-        let occupied = leave_free(before - (1 << 30)).unwrap();
+        let occupied = limit_free(before - (1 << 30)).unwrap();
         assert!(occupied.free_bytes < before - (1 << 30) + 2 * PIECE_BYTES as u64);
         let bytes = occupied.bytes();
         assert!(bytes > 0 && resident() >= own + bytes, "{bytes}");
         drop(occupied);
         assert!(resident() < own + bytes / 2);
-        assert!(leave_free(u64::MAX / 2).unwrap().bytes() == 0);
-        assert!(leave_free(1 << 20).err().unwrap().to_string().contains("too few"));
+        assert!(limit_free(u64::MAX / 2).unwrap().bytes() == 0);
+        assert!(limit_free(1 << 20).err().unwrap().to_string().contains("too few"));
     }
 
     #[test]

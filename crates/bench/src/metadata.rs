@@ -6,6 +6,7 @@
 //! objects stays constant and no rank accesses objects that it has just created. In the **cleanup** phase it deletes the objects of its
 //! data sets, and the data sets.
 
+mod access_pattern;
 mod contents;
 mod error;
 mod import;
@@ -24,20 +25,19 @@ mod settings;
 mod subprocess;
 mod tally;
 mod timeline;
-mod walk;
 
-pub use contents::{Contents, Sizes, Wrong};
+pub use contents::{ContentGenerator, Mismatch, SizeDistribution};
 pub use error::Error;
-pub use import::{Imported, ImportedPhase, import};
-pub use interface::{Failure, Interface, Null, Posix};
+pub use import::{ImportedPhase, ImportedResults, import};
+pub use interface::{Interface, InterfaceError, Null, Posix};
 pub use latency::{Latencies, Op, Quantiles};
-pub use launch::{Keeper, Launch, Ranks, Task, follow, member};
-pub use object::{Object, Set};
+pub use launch::{Backend, Launch, Ranks, Task, follow, rank_main};
+pub use object::{DataSet, Object};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
-pub use published::{heading, line, rank_lines};
+pub use published::{heading, phase_line, rank_lines};
 pub use remote::{OpenRemote, Remote, Service, no_service};
-pub use run::{Watch, run};
+pub use run::{PhaseObserver, run};
 pub use run_info::RunInfo;
-pub use settings::{Phase, Phases, Settings, Stonewall, Waiting};
-pub use subprocess::{apart, run_apart};
+pub use settings::{Phase, Phases, Settings, Stonewall, WaitingFactor};
+pub use subprocess::{run_in_subprocess, subprocess_main};
 pub use tally::{Count, Tally};

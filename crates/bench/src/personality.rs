@@ -19,12 +19,12 @@ mod plan;
 mod random;
 mod thread;
 
-pub use engine::{Length, Run, run};
+pub use engine::{Run, RunLength, run};
 pub use error::Error;
-pub use files::Files;
-pub use kind::Kind;
+pub use files::FileTree;
+pub use kind::OperationKind;
 pub use load::builtin;
-pub use load::{Personality, SetOfFiles};
+pub use load::{FileSet, Personality};
 pub use operation::{AppendSize, Operation};
 pub use outcome::{OperationOutcome, Outcome};
 pub use plan::Plan;

@@ -25,7 +25,7 @@ pub type Value = [u8; ENTRY_BYTES as usize - KEY_BYTES];
 /// The entries to insert.
 pub type Entries<'a> = dyn Iterator<Item = ([u8; KEY_BYTES], Value)> + 'a;
 /// Called with key and value of each entry of a scan.
-pub type Each<'a> = dyn FnMut(&[u8], &[u8]) + 'a;
+pub type EntryVisitor<'a> = dyn FnMut(&[u8], &[u8]) + 'a;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[value(rename_all = "lower")]
@@ -53,7 +53,7 @@ impl Kind {
     }
 
     /// Opens the store and scans all entries in order.
-    pub fn scan(self, path: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
+    pub fn scan(self, path: &Path, cache_bytes: u64, each: &mut EntryVisitor<'_>) -> Result<()> {
         match self {
             Self::Betree => betree::scan(path, cache_bytes, each),
             Self::RocksDb => rocksdb::scan(path, cache_bytes, each),

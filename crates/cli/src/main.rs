@@ -31,7 +31,7 @@ fn main() -> ExitCode {
             }
         },
     };
-    mpi::end(status == 0);
+    mpi::finalize(status == 0);
     ExitCode::from(status)
 }
 

@@ -1,6 +1,6 @@
 //! Parsers for argument values: sizes, times, shares and others.
 
-use bench::metadata::{Sizes, Waiting};
+use bench::metadata::{SizeDistribution, WaitingFactor};
 use std::time::Duration;
 
 /// Parses a size in bytes: a number, optionally followed by KiB, MiB, GiB or TiB (or K, M, G, T with the same meaning).
@@ -55,28 +55,28 @@ pub fn time(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses object sizes: a fixed size, a uniform range, or a log-normal distribution.
-pub fn sizes(text: &str) -> Result<Sizes, String> {
+pub fn sizes(text: &str) -> Result<SizeDistribution, String> {
     // Objects may be empty.
     let bytes = |text: &str| if text == "0" { Ok(0) } else { size(text) };
     let sizes = if let Some(parameters) = text.strip_prefix("lognormal:") {
         let (median, sigma) =
             parameters.split_once(':').ok_or("give a median and a sigma, as in lognormal:4KiB:1.5")?;
         let sigma = sigma.parse().map_err(|_| format!("{sigma:?} is not a number"))?;
-        Sizes::Lognormal { median: bytes(median)?, sigma }
+        SizeDistribution::Lognormal { median: bytes(median)?, sigma }
     } else if let Some((least, most)) = text.split_once("..") {
-        Sizes::Uniform { least: bytes(least)?, most: bytes(most)? }
+        SizeDistribution::Uniform { least: bytes(least)?, most: bytes(most)? }
     } else {
-        Sizes::Fixed(bytes(text)?)
+        SizeDistribution::Fixed(bytes(text)?)
     };
     sizes.check().map(|()| sizes)
 }
 
 /// Parses the wait after each operation: a multiple of its latency, or `adaptive`.
-pub fn waiting(text: &str) -> Result<Waiting, String> {
+pub fn waiting(text: &str) -> Result<WaitingFactor, String> {
     match (text, text.parse::<f64>()) {
-        ("adaptive", _) => Ok(Waiting::Adaptive),
-        (_, Ok(0.0)) => Ok(Waiting::None),
-        (_, Ok(factor)) if factor > 0.0 && factor <= 1e6 => Ok(Waiting::Fixed(factor)),
+        ("adaptive", _) => Ok(WaitingFactor::Adaptive),
+        (_, Ok(0.0)) => Ok(WaitingFactor::None),
+        (_, Ok(factor)) if factor > 0.0 && factor <= 1e6 => Ok(WaitingFactor::Fixed(factor)),
         _ => Err("must be adaptive, or a multiple of the operation's latency".to_owned()),
     }
 }

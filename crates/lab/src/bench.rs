@@ -8,7 +8,7 @@ pub use on::{OnAged, PhasePair, metadata_on, metadata_side};
 
 use crate::Error;
 use crate::work::Work;
-use bench::memory::{self, Occupied};
+use bench::memory::{self, OccupiedMemory};
 use bench::metadata::{self, Interface, Launch, OpenRemote, Phase, PhaseOutcome, Task};
 use disk::{MemoryLimit, Session};
 use ranks::Group;
@@ -133,7 +133,7 @@ fn recorded(
     let phases = recorder.phases;
     Ok(MetadataOutcome {
         name: spec.name.clone(),
-        interface: spec.task.keeper.name().to_owned(),
+        interface: spec.task.backend.name().to_owned(),
         ranks: spec.task.ranks.number(),
         memory: result?,
         phases,
@@ -146,7 +146,7 @@ fn limited(
     external: Option<ExternalRanks>,
     recorder: &mut Recorder,
 ) -> Result<Option<Memory>, Error> {
-    let occupied = spec.free_memory_bytes.map(memory::leave_free).transpose();
+    let occupied = spec.free_memory_bytes.map(memory::limit_free).transpose();
     let occupied = occupied.map_err(|error| Error::Refused(error.to_string()))?;
     say_free(recorder.watch, occupied.as_ref());
     let group = spec.memory_bytes.map(|bytes| MemoryLimit::new(&Session::begin()?, bytes)).transpose()?;
@@ -170,9 +170,11 @@ fn limited(
         (None, Some(group)) => {
             let mut command = (spec.apart)();
             group.confine(&mut command)?;
-            metadata::run_apart(&mut command, task, interrupted, recorder)
+            metadata::run_in_subprocess(&mut command, task, interrupted, recorder)
         }
-        (None, None) => Launch { task, remote: spec.remote, interrupted, member: &spec.member }.run(recorder),
+        (None, None) => {
+            Launch { task, remote: spec.remote, interrupted, rank_command: &spec.member }.run(recorder)
+        }
     };
     // An error of the store is more specific than the resulting abort of the run.
     recorder.failed.take().map_or(done.map_err(bench_error), Err)?;
@@ -189,7 +191,7 @@ fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, results::Error> {
         parameters: serde_json::json!({
             "settings": spec.task.settings,
             "ranks": spec.task.ranks,
-            "keeper": spec.task.keeper,
+            "keeper": spec.task.backend,
             "free_memory_bytes": spec.free_memory_bytes,
             "free_memory_between_bytes": spec.free_memory_between_bytes,
             "memory_bytes": spec.memory_bytes,
@@ -209,7 +211,7 @@ pub(crate) fn bench_error(error: metadata::Error) -> Error {
     }
 }
 
-fn say_free(watch: &mut dyn Watch, occupied: Option<&Occupied>) {
+fn say_free(watch: &mut dyn Watch, occupied: Option<&OccupiedMemory>) {
     if let Some(occupied) = occupied {
         let (taken, free) = (crate::bytes(occupied.bytes()), crate::bytes(occupied.free_bytes));
         let how = if occupied.locked { "locked" } else { "not locked: may be swapped out" };
@@ -243,12 +245,12 @@ struct Recorder<'a> {
     failed: Option<Error>,
 }
 
-impl metadata::Watch for Recorder<'_> {
-    fn begins(&mut self, phase: Phase, iteration: u32) {
+impl metadata::PhaseObserver for Recorder<'_> {
+    fn phase_started(&mut self, phase: Phase, iteration: u32) {
         begins(self.watch, &self.spec.name, phase, iteration);
     }
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
         (self.seen)(outcome);
         let kept = self.keep(outcome).and_then(|()| self.empty_caches());
         self.phases.push(outcome.clone());
@@ -270,7 +272,7 @@ impl Recorder<'_> {
 
     fn empty_caches(&mut self) -> Result<(), Error> {
         let Some(limit) = self.spec.free_memory_between_bytes else { return Ok(()) };
-        let occupied = memory::leave_free(limit).map_err(|e| Error::Refused(e.to_string()))?;
+        let occupied = memory::limit_free(limit).map_err(|e| Error::Refused(e.to_string()))?;
         say_free(self.watch, Some(&occupied));
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
-use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
+use bench::personality::{self, FileTree, OperationOutcome, Outcome, Personality, Plan, Run, RunLength};
 use results::measures::{self, MeasureInstance};
 use results::{Interval, Measurement, Watch, median_interval};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct PersonalitySpec {
     /// Limit of dirty bytes in memory; by default the limit of the kernel.
     pub dirty_bytes: Option<u64>,
     /// Length of one repetition.
-    pub length: Length,
+    pub length: RunLength,
     /// Number of repetitions on each side.
     pub repeat: u64,
     /// Random seed for the files and the choice among them.
@@ -136,8 +136,8 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
 
 fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
     let length = match spec.length {
-        Length::Time(time) => serde_json::json!({ "time_s": time.as_secs_f64() }),
-        Length::Operations(operations) => serde_json::json!({ "operations": operations }),
+        RunLength::Time(time) => serde_json::json!({ "time_s": time.as_secs_f64() }),
+        RunLength::Operations(operations) => serde_json::json!({ "operations": operations }),
     };
     serde_json::json!({
         "personality": spec.personality,
@@ -153,7 +153,7 @@ pub(crate) struct Working<'a> {
     pub personality: &'a Personality,
     pub plan: &'a Plan,
     pub dirty_bytes: Option<u64>,
-    pub length: Length,
+    pub length: RunLength,
     pub seed: u64,
 }
 
@@ -168,7 +168,7 @@ impl Working<'_> {
         self.plan.make(dir.path(), &disk::interrupted).map_err(bench_error)?;
         side.target.sync()?;
         side.target.drop_caches()?;
-        let files = Files::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
+        let files = FileTree::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
         let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);
         // The files are chosen differently in each repetition, but identically on both sides.
         let run = Run { personality, plan, files: &files, length, seed: seed.wrapping_add(side.repetition) };
@@ -221,7 +221,7 @@ pub(crate) fn numbers(
         one(measures::MIB_PER_S.instance(), outcome.mib_per_s),
     ];
     numbers.extend(run.disk_share.map(|share| one(measures::DISK_SHARE.instance(), share)));
-    for (kind, of) in &outcome.of {
+    for (kind, of) in &outcome.by_kind {
         numbers.push(one(measures::OPERATION_PER_S.of(kind), of.per_s));
         let latency =
             |name: &&str| one(measures::LATENCY_US.of(&format!("{kind}_{name}")), quantile(of, name));
@@ -260,8 +260,10 @@ impl PersonalitySide {
             operations_per_s: of(&|outcome| outcome.operations_per_s),
             mib_per_s: of(&|outcome| outcome.mib_per_s),
             latency_us: by_quantile(&runs, |kind, name| {
-                let values: Vec<f64> =
-                    runs.iter().filter_map(|run| Some(quantile(run.outcome.of.get(kind)?, name))).collect();
+                let values: Vec<f64> = runs
+                    .iter()
+                    .filter_map(|run| Some(quantile(run.outcome.by_kind.get(kind)?, name)))
+                    .collect();
                 median_interval(&values)
             }),
             runs,
@@ -282,7 +284,7 @@ impl PersonalityRatios {
             operations_per_s: ratio(&|outcome| Some(outcome.operations_per_s))?,
             mib_per_s: ratio(&|outcome| Some(outcome.mib_per_s))?,
             latency: by_quantile(aged, |kind, name| {
-                ratio(&|outcome| Some(quantile(outcome.of.get(kind)?, name)))
+                ratio(&|outcome| Some(quantile(outcome.by_kind.get(kind)?, name)))
             }),
         })
     }
@@ -293,7 +295,7 @@ fn by_quantile(
     runs: &[Repetition],
     value: impl Fn(&str, &str) -> Option<Interval>,
 ) -> BTreeMap<String, BTreeMap<&'static str, Interval>> {
-    let kinds = runs.first().into_iter().flat_map(|run| run.outcome.of.keys());
+    let kinds = runs.first().into_iter().flat_map(|run| run.outcome.by_kind.keys());
     let of_kind = |kind: &String| {
         let values = QUANTILES.into_iter().filter_map(|name| Some((name, value(kind, name)?)));
         (kind.clone(), values.collect())
@@ -304,7 +306,7 @@ fn by_quantile(
 pub(crate) fn bench_error(error: personality::Error) -> Error {
     match &error {
         personality::Error::Interrupted => Error::Interrupted("this repetition is discarded".to_owned()),
-        personality::Error::Unknown { .. } | personality::Error::Unsound { .. } => {
+        personality::Error::Unknown { .. } | personality::Error::Invalid { .. } => {
             Error::Refused(error.to_string())
         }
         personality::Error::Operation { source, .. } if source.kind() == ErrorKind::StorageFull => {

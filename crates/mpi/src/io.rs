@@ -1,7 +1,7 @@
 //! The interface `mpi-io`: the directories and files of the interface `posix`, but each rank accesses its files through MPI-IO, as
 //! md-workbench does.
 
-use bench::metadata::{Failure, Interface, Object, Posix, Set};
+use bench::metadata::{DataSet, Interface, InterfaceError, Object, Posix};
 use rsmpi::ffi;
 use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
@@ -11,9 +11,11 @@ use std::path::Path;
 const MOST_BYTES: usize = 1 << 30;
 
 /// Objects in files below `root`, accessed through MPI-IO. The world must have been joined.
-pub fn mpi_io(root: &Path) -> Result<Box<dyn Interface>, Failure> {
+pub fn mpi_io(root: &Path) -> Result<Box<dyn Interface>, InterfaceError> {
     if !rsmpi::environment::is_initialized() {
-        return Err(Failure("the interface mpi-io needs MPI; start the program with mpirun".to_owned()));
+        return Err(InterfaceError(
+            "the interface mpi-io needs MPI; start the program with mpirun".to_owned(),
+        ));
     }
     // SAFETY: both are constants of MPI. For the null file, the call sets the default of files opened later.
     check(unsafe { ffi::MPI_File_set_errhandler(ffi::RSMPI_FILE_NULL, ffi::RSMPI_ERRORS_RETURN) })?;
@@ -26,42 +28,42 @@ struct MpiIo {
 }
 
 impl Interface for MpiIo {
-    fn prepare(&mut self) -> Result<(), Failure> {
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
         self.files.prepare()
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), InterfaceError> {
         self.files.finish()
     }
 
-    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.files.make_set(set)
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.files.remove_set(set)
     }
 
-    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
         let mut file = File::open(self.files.path(object), ffi::MPI_MODE_CREATE | ffi::MPI_MODE_WRONLY)?;
         let mut left = contents;
         while !left.is_empty() {
             match file.write(left)? {
-                0 => return Err(Failure("cannot write more".to_owned())),
+                0 => return Err(InterfaceError("cannot write more".to_owned())),
                 written => left = &left[written..],
             }
         }
         file.close()
     }
 
-    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+    fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
         let file = File::open(self.files.path(object), ffi::MPI_MODE_RDONLY)?;
         let size = file.size()?;
         file.close()?;
         Ok(size)
     }
 
-    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
         let mut file = File::open(self.files.path(object), ffi::MPI_MODE_RDONLY)?;
         into.resize(bytes as usize, 0);
         let mut read = 0;
@@ -75,7 +77,7 @@ impl Interface for MpiIo {
         file.close()
     }
 
-    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+    fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
         // SAFETY: the path ends with a zero byte, and there are no hints.
         check(unsafe { ffi::MPI_File_delete(self.files.path(object).as_ptr(), ffi::RSMPI_INFO_NULL) })
     }
@@ -85,7 +87,7 @@ impl Interface for MpiIo {
 struct File(ffi::MPI_File);
 
 impl File {
-    fn open(path: &CStr, mode: u32) -> Result<File, Failure> {
+    fn open(path: &CStr, mode: u32) -> Result<File, InterfaceError> {
         let mut file = MaybeUninit::uninit();
         // SAFETY: the path ends with a zero byte, only this rank opens it, and `file` is written if no error is returned.
         unsafe {
@@ -96,7 +98,7 @@ impl File {
     }
 
     /// Returns the number of bytes written.
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, InterfaceError> {
         let count = bytes.len().min(MOST_BYTES) as c_int;
         let mut status = MaybeUninit::uninit();
         // SAFETY: the file is open, the buffer has this many bytes, and the status is written if no error is returned.
@@ -108,7 +110,7 @@ impl File {
     }
 
     /// Returns the number of bytes read.
-    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Failure> {
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, InterfaceError> {
         let count = bytes.len().min(MOST_BYTES) as c_int;
         let mut status = MaybeUninit::uninit();
         // SAFETY: the file is open, the buffer has space for this many bytes, and the status is written if no error is returned.
@@ -119,14 +121,14 @@ impl File {
         }
     }
 
-    fn size(&self) -> Result<u64, Failure> {
+    fn size(&self) -> Result<u64, InterfaceError> {
         let mut size = 0;
         // SAFETY: the file is open.
         check(unsafe { ffi::MPI_File_get_size(self.0, &mut size) })?;
         Ok(size as u64)
     }
 
-    fn close(self) -> Result<(), Failure> {
+    fn close(self) -> Result<(), InterfaceError> {
         let mut file = self.0;
         std::mem::forget(self);
         // SAFETY: the file is open, and not used afterwards.
@@ -142,7 +144,7 @@ impl Drop for File {
 }
 
 /// The number of bytes that a call transferred.
-fn transferred(status: &ffi::MPI_Status) -> Result<usize, Failure> {
+fn transferred(status: &ffi::MPI_Status) -> Result<usize, InterfaceError> {
     let mut count = 0;
     // SAFETY: the status is from a call that transferred bytes.
     check(unsafe { ffi::MPI_Get_count(status, ffi::RSMPI_UINT8_T, &mut count) })?;
@@ -150,7 +152,7 @@ fn transferred(status: &ffi::MPI_Status) -> Result<usize, Failure> {
 }
 
 /// Converts an error code of MPI to its message.
-fn check(code: c_int) -> Result<(), Failure> {
+fn check(code: c_int) -> Result<(), InterfaceError> {
     if code == ffi::MPI_SUCCESS as c_int {
         return Ok(());
     }
@@ -159,8 +161,8 @@ fn check(code: c_int) -> Result<(), Failure> {
     // SAFETY: the buffer has the maximum length of an error message.
     let known = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
     if known != ffi::MPI_SUCCESS as c_int {
-        return Err(Failure(format!("MPI error {code}")));
+        return Err(InterfaceError(format!("MPI error {code}")));
     }
     let text = &text[..(length.max(0) as usize).min(text.len())];
-    Err(Failure(String::from_utf8_lossy(text).trim().to_owned()))
+    Err(InterfaceError(String::from_utf8_lossy(text).trim().to_owned()))
 }

@@ -12,14 +12,14 @@ mod io;
 mod world;
 
 #[cfg(not(feature = "mpi"))]
-mod absent;
+mod stub;
 
-#[cfg(not(feature = "mpi"))]
-pub use absent::{World, end, mpi_io};
 #[cfg(feature = "mpi")]
 pub use io::mpi_io;
+#[cfg(not(feature = "mpi"))]
+pub use stub::{World, finalize, mpi_io};
 #[cfg(feature = "mpi")]
-pub use world::{World, end};
+pub use world::{World, finalize};
 
 /// Why the ranks cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum Error {
         "{ranks} copies of this program were started as the ranks of one run; only `bench metadata` and `age --dir` run \
          under MPI: start it alone"
     )]
-    NotShared {
+    SingleProcess {
         /// Number of ranks started.
         ranks: u32,
     },
@@ -48,9 +48,9 @@ pub enum Error {
 }
 
 /// Returns an error if this process is one of several, for commands that run in a single process.
-pub fn alone() -> Result<(), Error> {
+pub fn require_single_process() -> Result<(), Error> {
     match launched::launched() {
-        Some(ranks) if ranks > 1 => Err(Error::NotShared { ranks }),
+        Some(ranks) if ranks > 1 => Err(Error::SingleProcess { ranks }),
         _ => Ok(()),
     }
 }

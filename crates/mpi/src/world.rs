@@ -15,7 +15,7 @@ use std::time::Duration;
 const FAILED: i32 = 1;
 
 /// How long an interrupted rank waits for the other ranks to end with it.
-const PATIENCE: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Interval at which the interruption is checked.
 const LOOK: Duration = Duration::from_millis(100);
@@ -26,7 +26,7 @@ pub struct World {
 }
 
 impl World {
-    /// Joins the ranks started together with this one; returns no world if no launcher started it. [`end`] must be called before the program
+    /// Joins the ranks started together with this one; returns no world if no launcher started it. [`finalize`] must be called before the program
     /// exits. `interrupted` returns whether a signal requested the end of this rank; ranks that did not get the signal are ended
     /// soon after.
     pub fn join(interrupted: fn() -> bool) -> Result<Option<World>, Error> {
@@ -46,7 +46,7 @@ impl World {
             while !interrupted() {
                 std::thread::sleep(LOOK);
             }
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(EXIT_TIMEOUT);
             eprintln!(
                 "senesce: rank {rank} on {host}: interrupted; the other ranks did not end by themselves"
             );
@@ -102,11 +102,11 @@ impl Group for World {
 }
 
 /// Finalizes the joined world, if any: on success together with all other ranks, else by aborting all of them at once.
-pub fn end(well: bool) {
+pub fn finalize(success: bool) {
     if !rsmpi::environment::is_initialized() || rsmpi::environment::is_finalized() {
         return;
     }
-    if !well {
+    if !success {
         SimpleCommunicator::world().abort(FAILED);
     }
     // SAFETY: MPI is initialized and not finalized, by this thread, and is not used afterwards.

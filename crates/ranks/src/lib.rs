@@ -7,5 +7,5 @@ mod threads;
 
 pub use error::Error;
 pub use group::{Group, barrier, broadcast, gather, maximum};
-pub use processes::{Member, Patience, Processes};
-pub use threads::{Threads, threads};
+pub use processes::{ProcessRank, Processes, Timeouts};
+pub use threads::{ThreadRank, threads};

@@ -17,23 +17,23 @@ const MOST_BYTES: u32 = 1 << 30;
 
 /// How long rank 0 waits for processes to exit.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the exit status of a rank whose connection has closed; default 2 s.
     pub exit_status: Duration,
     /// For the exit of all ranks after the run, before they are killed; default 2 s.
     pub exit: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { exit_status: Duration::from_secs(2), exit: Duration::from_secs(2) }
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts { exit_status: Duration::from_secs(2), exit: Duration::from_secs(2) }
     }
 }
 
 /// Rank 0 of a group of processes.
 pub struct Processes {
     /// How long it waits for the other processes to exit.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     others: Vec<PeerProcess>,
     lost: Arc<LostRank>,
 }
@@ -52,10 +52,10 @@ struct LostRank {
 }
 
 impl Processes {
-    /// Starts the ranks 1 to `ranks` - 1, each with a command that must call [`Member::join`], and sends each `job`.
+    /// Starts the ranks 1 to `ranks` - 1, each with a command that must call [`ProcessRank::join`], and sends each `job`.
     pub fn start(ranks: u32, command: impl Fn() -> Command, job: &[u8]) -> Result<Processes, Error> {
         let lost = Arc::<LostRank>::default();
-        let mut group = Processes { patience: Patience::default(), others: Vec::new(), lost };
+        let mut group = Processes { timeouts: Timeouts::default(), others: Vec::new(), lost };
         for rank in 1..ranks {
             let fail = |error: std::io::Error| Error::Rank { rank, why: format!("cannot start: {error}") };
             let (link, theirs) = UnixStream::pair().map_err(fail)?;
@@ -83,7 +83,7 @@ impl Processes {
             {
                 return Error::Rank { rank, why };
             }
-            if begun.elapsed() > self.patience.exit_status {
+            if begun.elapsed() > self.timeouts.exit_status {
                 return Error::Rank { rank, why: format!("no answer: {error}") };
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -166,7 +166,7 @@ impl Drop for Processes {
         let begun = std::time::Instant::now();
         for other in &mut self.others {
             while other.child.try_wait().is_ok_and(|status| status.is_none()) {
-                if begun.elapsed() > self.patience.exit {
+                if begun.elapsed() > self.timeouts.exit {
                     let _ = other.child.kill();
                     let _ = other.child.wait();
                     break;
@@ -196,15 +196,15 @@ const DONE: u8 = 0;
 const FAILED: u8 = 1;
 
 /// A rank started by another process.
-pub struct Member {
+pub struct ProcessRank {
     rank: u32,
     ranks: u32,
     link: UnixStream,
 }
 
-impl Member {
+impl ProcessRank {
     /// Joins the group through standard input; returns the rank and its job.
-    pub fn join() -> Result<(Member, Vec<u8>), Error> {
+    pub fn join() -> Result<(ProcessRank, Vec<u8>), Error> {
         let stranger = |why: String| {
             Error::Message(format!("ranks cannot be started by hand, only by the benchmark: {why}"))
         };
@@ -218,7 +218,7 @@ impl Member {
             return Err(stranger("no job received".to_owned()));
         };
         let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        Ok((Member { rank: number(0), ranks: number(4), link }, job.to_vec()))
+        Ok((ProcessRank { rank: number(0), ranks: number(4), link }, job.to_vec()))
     }
 
     /// Reports to rank 0 why this rank cannot continue.
@@ -231,7 +231,7 @@ impl Member {
     }
 }
 
-impl Group for Member {
+impl Group for ProcessRank {
     fn rank(&self) -> u32 {
         self.rank
     }

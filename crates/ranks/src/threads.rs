@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 /// Creates the ranks of a group, one per thread.
-pub fn threads(ranks: u32) -> Vec<Threads> {
+pub fn threads(ranks: u32) -> Vec<ThreadRank> {
     let shared = Arc::new(Shared {
         state: Mutex::new(GroupState {
             given: vec![VecDeque::new(); ranks as usize],
@@ -16,11 +16,11 @@ pub fn threads(ranks: u32) -> Vec<Threads> {
         changed: Condvar::new(),
         over: AtomicBool::new(false),
     });
-    (0..ranks).map(|rank| Threads { rank, ranks, shared: shared.clone(), ended: false }).collect()
+    (0..ranks).map(|rank| ThreadRank { rank, ranks, shared: shared.clone(), ended: false }).collect()
 }
 
-/// A rank that is a thread. If it is dropped before [`Threads::end`], it counts as lost and ends the others.
-pub struct Threads {
+/// A rank that is a thread. If it is dropped before [`ThreadRank::end`], it counts as lost and ends the others.
+pub struct ThreadRank {
     rank: u32,
     ranks: u32,
     shared: Arc<Shared>,
@@ -42,7 +42,7 @@ struct GroupState {
     lost: Option<u32>,
 }
 
-impl Threads {
+impl ThreadRank {
     /// Marks the rank as finished.
     pub fn end(mut self) {
         self.ended = true;
@@ -68,7 +68,7 @@ impl Threads {
     }
 }
 
-impl Group for Threads {
+impl Group for ThreadRank {
     fn rank(&self) -> u32 {
         self.rank
     }
@@ -111,7 +111,7 @@ impl Group for Threads {
     }
 }
 
-impl Drop for Threads {
+impl Drop for ThreadRank {
     fn drop(&mut self) {
         if !self.ended {
             self.lock().lost.get_or_insert(self.rank);

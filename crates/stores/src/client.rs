@@ -1,6 +1,6 @@
 //! Shared parts of the clients: a runtime, timeouts, and error messages of one line without secrets.
 
-use bench::metadata::Failure;
+use bench::metadata::InterfaceError;
 use std::error::Error;
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -8,16 +8,16 @@ use tokio::runtime::Runtime;
 
 /// Timeouts of a service.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// How long to wait for an answer; default 8 s.
     pub answer: Duration,
     /// After a rank has waited this long without an answer, it sends no more requests, so that a run against a lost server ends soon; default 4 s.
-    pub futile: Duration,
+    pub give_up: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { answer: Duration::from_secs(8), futile: Duration::from_secs(4) }
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts { answer: Duration::from_secs(8), give_up: Duration::from_secs(4) }
     }
 }
 
@@ -26,20 +26,20 @@ pub struct Client {
     /// Present until the drop.
     runtime: Option<Runtime>,
     secrets: Vec<String>,
-    patience: Patience,
+    timeouts: Timeouts,
     given_up: bool,
 }
 
 impl Client {
     /// A client whose messages contain none of `secrets`.
-    pub fn new(secrets: Vec<String>, patience: Patience) -> Result<Client, Failure> {
+    pub fn new(secrets: Vec<String>, timeouts: Timeouts) -> Result<Client, InterfaceError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Client { runtime: Some(runtime), secrets, patience, given_up: false })
+        Ok(Client { runtime: Some(runtime), secrets, timeouts, given_up: false })
     }
 
     /// The timeout of an answer.
-    pub fn patience(&self) -> Duration {
-        self.patience.answer
+    pub fn answer_timeout(&self) -> Duration {
+        self.timeouts.answer
     }
 
     /// Runs a task in the background, while the client waits for answers.
@@ -61,22 +61,22 @@ impl Client {
     pub fn wait<T, E: Error + 'static>(
         &mut self,
         request: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, InterfaceError> {
         if self.given_up {
-            return Err(Failure("skipped: the service did not answer an earlier request".to_owned()));
+            return Err(InterfaceError("skipped: the service did not answer an earlier request".to_owned()));
         }
-        let (begun, patience) = (Instant::now(), self.patience.answer);
-        let answered = self.runtime().block_on(async { tokio::time::timeout(patience, request).await });
+        let (begun, timeout) = (Instant::now(), self.timeouts.answer);
+        let answered = self.runtime().block_on(async { tokio::time::timeout(timeout, request).await });
         let result = match answered {
-            Ok(answer) => answer.map_err(|error| self.failure(&error)),
-            Err(_) => Err(Failure(format!("no answer from the service for {} s", patience.as_secs()))),
+            Ok(answer) => answer.map_err(|error| self.redacted_error(&error)),
+            Err(_) => Err(InterfaceError(format!("no answer from the service for {} s", timeout.as_secs()))),
         };
-        self.given_up = result.is_err() && begun.elapsed() > self.patience.futile;
+        self.given_up = result.is_err() && begun.elapsed() > self.timeouts.give_up;
         result
     }
 
     /// An error and its causes in one line. Text of a cause that its parent has already included is omitted.
-    pub fn failure(&self, error: &(dyn Error + 'static)) -> Failure {
+    pub fn redacted_error(&self, error: &(dyn Error + 'static)) -> InterfaceError {
         let mut said = String::new();
         let mut next = Some(error);
         while let Some(error) = next {
@@ -89,7 +89,7 @@ impl Client {
         for secret in self.secrets.iter().filter(|secret| !secret.is_empty()) {
             said = said.replace(secret.as_str(), "[secret]");
         }
-        Failure(said)
+        InterfaceError(said)
     }
 
     fn runtime(&self) -> &Runtime {

@@ -1,9 +1,9 @@
 //! A PostgreSQL database, with one statement at a time.
 
-use crate::client::{Client, Patience};
+use crate::client::{Client, Timeouts};
 use crate::credentials::Variables;
 use crate::{encrypt, postgres};
-use bench::metadata::Failure;
+use bench::metadata::InterfaceError;
 use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -12,7 +12,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 
 /// A column value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum ColumnValue {
     /// No value; as a parameter, of a column of type `text`.
     Null,
     /// `bigint`; when read, also `integer`.
@@ -33,11 +33,11 @@ pub struct Database {
 
 impl Database {
     /// Connects to the database at `postgres://HOST:PORT/DATABASE`.
-    pub fn connect(url: &str) -> Result<Database, Failure> {
+    pub fn connect(url: &str) -> Result<Database, InterfaceError> {
         encrypt();
         let variables = Variables::load(None)?;
-        let patience = Patience { answer: ANSWER, ..Patience::default() };
-        let mut client = Client::new(variables.secrets(), patience)?;
+        let timeouts = Timeouts { answer: ANSWER, ..Timeouts::default() };
+        let mut client = Client::new(variables.secrets(), timeouts)?;
         let database = postgres::connect(&mut client, &variables, Some(url))?;
         Ok(Database { database, client })
     }
@@ -48,48 +48,52 @@ impl Database {
     }
 
     /// Executes statements without parameters.
-    pub fn batch(&mut self, statements: &str) -> Result<(), Failure> {
+    pub fn batch(&mut self, statements: &str) -> Result<(), InterfaceError> {
         self.client.wait(self.database.batch_execute(statements))
     }
 
     /// Executes a statement with parameters `$1`, `$2` …; returns the number of changed rows.
-    pub fn change(&mut self, statement: &str, cells: &[Cell]) -> Result<u64, Failure> {
+    pub fn change(&mut self, statement: &str, cells: &[ColumnValue]) -> Result<u64, InterfaceError> {
         self.client.wait(self.database.execute_typed(statement, &parameters(cells)))
     }
 
     /// The result rows of a statement.
-    pub fn rows(&mut self, statement: &str, cells: &[Cell]) -> Result<Vec<Vec<Cell>>, Failure> {
+    pub fn rows(
+        &mut self,
+        statement: &str,
+        cells: &[ColumnValue],
+    ) -> Result<Vec<Vec<ColumnValue>>, InterfaceError> {
         let rows = self.client.wait(self.database.query_typed(statement, &parameters(cells)))?;
         rows.iter().map(|row| (0..row.len()).map(|column| self.cell(row, column)).collect()).collect()
     }
 
-    fn cell(&self, row: &tokio_postgres::Row, column: usize) -> Result<Cell, Failure> {
+    fn cell(&self, row: &tokio_postgres::Row, column: usize) -> Result<ColumnValue, InterfaceError> {
         let kind = row.columns()[column].type_();
         let cell = match *kind {
-            Type::INT8 => row.try_get::<_, Option<i64>>(column).map(|value| value.map(Cell::Int)),
+            Type::INT8 => row.try_get::<_, Option<i64>>(column).map(|value| value.map(ColumnValue::Int)),
             Type::INT4 => {
-                row.try_get::<_, Option<i32>>(column).map(|value| value.map(|n| Cell::Int(n.into())))
+                row.try_get::<_, Option<i32>>(column).map(|value| value.map(|n| ColumnValue::Int(n.into())))
             }
-            Type::FLOAT8 => row.try_get::<_, Option<f64>>(column).map(|value| value.map(Cell::Real)),
-            Type::TEXT => row.try_get::<_, Option<String>>(column).map(|value| value.map(Cell::Text)),
-            _ => return Err(Failure(format!("a column has the unexpected type {kind}"))),
+            Type::FLOAT8 => row.try_get::<_, Option<f64>>(column).map(|value| value.map(ColumnValue::Real)),
+            Type::TEXT => row.try_get::<_, Option<String>>(column).map(|value| value.map(ColumnValue::Text)),
+            _ => return Err(InterfaceError(format!("a column has the unexpected type {kind}"))),
         };
-        cell.map(|cell| cell.unwrap_or(Cell::Null)).map_err(|error| self.client.failure(&error))
+        cell.map(|cell| cell.unwrap_or(ColumnValue::Null)).map_err(|error| self.client.redacted_error(&error))
     }
 }
 
 /// A parameter, and its type for the server.
 type Parameter<'c> = (&'c (dyn ToSql + Sync), Type);
 
-fn parameters(cells: &[Cell]) -> Vec<Parameter<'_>> {
+fn parameters(cells: &[ColumnValue]) -> Vec<Parameter<'_>> {
     cells.iter().map(parameter).collect()
 }
 
-fn parameter(cell: &Cell) -> Parameter<'_> {
+fn parameter(cell: &ColumnValue) -> Parameter<'_> {
     match cell {
-        Cell::Null => (&None::<String>, Type::TEXT),
-        Cell::Int(value) => (value, Type::INT8),
-        Cell::Real(value) => (value, Type::FLOAT8),
-        Cell::Text(value) => (value, Type::TEXT),
+        ColumnValue::Null => (&None::<String>, Type::TEXT),
+        ColumnValue::Int(value) => (value, Type::INT8),
+        ColumnValue::Real(value) => (value, Type::FLOAT8),
+        ColumnValue::Text(value) => (value, Type::TEXT),
     }
 }

@@ -14,23 +14,23 @@ mod mongodb;
 mod object_store;
 mod postgres;
 
-pub use client::Patience;
-pub use database::{Cell, Database};
+pub use client::Timeouts;
+pub use database::{ColumnValue, Database};
 
-use bench::metadata::{Failure, Interface, Remote, Service};
+use bench::metadata::{Interface, InterfaceError, Remote, Service};
 use client::Client;
 use credentials::Variables;
 
 /// Opens a service for a rank.
-pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
-    open_with(remote, Patience::default())
+pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, InterfaceError> {
+    open_with(remote, Timeouts::default())
 }
 
 /// Opens a service for a rank, with these timeouts.
-pub fn open_with(remote: &Remote, patience: Patience) -> Result<Box<dyn Interface>, Failure> {
+pub fn open_with(remote: &Remote, timeouts: Timeouts) -> Result<Box<dyn Interface>, InterfaceError> {
     encrypt();
     let variables = Variables::load(remote.credentials.as_deref())?;
-    let client = Client::new(variables.secrets(), patience)?;
+    let client = Client::new(variables.secrets(), timeouts)?;
     let url = remote.url.as_deref();
     Ok(match remote.service {
         #[cfg(feature = "object-store")]
@@ -39,7 +39,11 @@ pub fn open_with(remote: &Remote, patience: Patience) -> Result<Box<dyn Interfac
         #[cfg(feature = "mongodb")]
         Service::Mongodb => Box::new(mongodb::Collections::open(client, &variables, url)?),
         #[cfg(not(all(feature = "object-store", feature = "mongodb")))]
-        _ => return Err(Failure("this senesce is built without the client of this service".to_owned())),
+        _ => {
+            return Err(InterfaceError(
+                "this senesce is built without the client of this service".to_owned(),
+            ));
+        }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::credentials::Variables;
-use bench::metadata::{Failure, Interface, Object, Set};
+use bench::metadata::{DataSet, Interface, InterfaceError, Object};
 use futures_util::TryStreamExt as _;
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Document, doc};
@@ -25,15 +25,17 @@ impl Collections {
         mut client: Client,
         variables: &Variables,
         url: Option<&str>,
-    ) -> Result<Collections, Failure> {
+    ) -> Result<Collections, InterfaceError> {
         let uri = url.or_else(|| variables.get("MONGODB_URI")).ok_or_else(|| {
-            Failure("give a database with --url mongodb://HOST:PORT/DATABASE, or with MONGODB_URI".to_owned())
+            InterfaceError(
+                "give a database with --url mongodb://HOST:PORT/DATABASE, or with MONGODB_URI".to_owned(),
+            )
         })?;
         // The driver's message about an invalid URI may repeat a part of it.
         let parsed = client.wait(readable_errors(ClientOptions::parse(uri)));
-        let mut options = parsed.map_err(|failure| match url {
-            Some(_) => failure,
-            None => Failure("MONGODB_URI is invalid, or its host was not found".to_owned()),
+        let mut options = parsed.map_err(|error| match url {
+            Some(_) => error,
+            None => InterfaceError("MONGODB_URI is invalid, or its host was not found".to_owned()),
         })?;
         if let Some(password) = options.credential.as_ref().and_then(|who| who.password.as_deref()) {
             client.hide(password);
@@ -43,17 +45,17 @@ impl Collections {
         options.max_pool_size = Some(1);
         options.app_name = Some("senesce".to_owned());
         // The driver searches for a server this long, and then reports why there is none.
-        options.server_selection_timeout = Some(client.patience() * 3 / 4);
+        options.server_selection_timeout = Some(client.answer_timeout() * 3 / 4);
         let name = options.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
         let connected = client.wait(readable_errors(async { mongodb::Client::with_options(options) }))?;
         Ok(Collections { database: connected.database(&name), client })
     }
 
-    fn is_empty(&mut self) -> Result<bool, Failure> {
+    fn is_empty(&mut self) -> Result<bool, InterfaceError> {
         Ok(self.client.wait(readable_errors(self.database.list_collection_names()))?.is_empty())
     }
 
-    fn collection(&self, set: Set) -> Collection<Document> {
+    fn collection(&self, set: DataSet) -> Collection<Document> {
         self.database.collection(&name(set))
     }
 }
@@ -77,12 +79,12 @@ async fn readable_errors<T>(
     request.await.map_err(|error| ReadableError(error.kind.to_string()))
 }
 
-fn name(set: Set) -> String {
+fn name(set: DataSet) -> String {
     format!("senesce_{}_{}", set.rank, set.number)
 }
 
-fn missing() -> Failure {
-    Failure("no such document".to_owned())
+fn missing() -> InterfaceError {
+    InterfaceError("no such document".to_owned())
 }
 
 fn key(object: Object) -> Document {
@@ -90,36 +92,36 @@ fn key(object: Object) -> Document {
 }
 
 impl Interface for Collections {
-    fn prepare(&mut self) -> Result<(), Failure> {
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
         if self.is_empty()? {
             return Ok(());
         }
-        Err(Failure(format!(
+        Err(InterfaceError(format!(
             "database {} is not empty; name another, or delete the objects of an earlier run with `--phases \
              cleanup`",
             self.database.name()
         )))
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), InterfaceError> {
         // A database disappears with its last collection.
         if self.is_empty()? {
             Ok(())
         } else {
-            Err(Failure("some collections could not be removed".to_owned()))
+            Err(InterfaceError("some collections could not be removed".to_owned()))
         }
     }
 
-    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.client.wait(readable_errors(self.database.create_collection(name(set))))
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         let collection = self.collection(set);
         self.client.wait(readable_errors(collection.drop()))
     }
 
-    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
         let collection = self.collection(object.set);
         let contents = Binary { subtype: BinarySubtype::Generic, bytes: contents.to_vec() };
         let document = doc! { "_id": object.item as i64, "contents": contents };
@@ -129,28 +131,28 @@ impl Interface for Collections {
         Ok(())
     }
 
-    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+    fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
         let collection = self.collection(object.set);
         let size = doc! { "$project": { "size": { "$binarySize": "$contents" } } };
         let found = self.client.wait(readable_errors(async {
             collection.aggregate([doc! { "$match": key(object) }, size]).await?.try_next().await
         }))?;
         let size = found.ok_or_else(missing)?;
-        let size = size.get_i32("size").map_err(|error| self.client.failure(&error))?;
+        let size = size.get_i32("size").map_err(|error| self.client.redacted_error(&error))?;
         Ok(size as u64)
     }
 
-    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
         let collection = self.collection(object.set);
         let found = self.client.wait(readable_errors(collection.find_one(key(object))))?;
         let document = found.ok_or_else(missing)?;
         let contents =
-            document.get_binary_generic("contents").map_err(|error| self.client.failure(&error))?;
+            document.get_binary_generic("contents").map_err(|error| self.client.redacted_error(&error))?;
         into.extend_from_slice(contents);
         Ok(())
     }
 
-    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+    fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
         let collection = self.collection(object.set);
         let deleted = self.client.wait(readable_errors(collection.delete_one(key(object))))?;
         if deleted.deleted_count == 1 { Ok(()) } else { Err(missing()) }

@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::credentials::Variables;
-use bench::metadata::{Failure, Interface, Object, Set};
+use bench::metadata::{DataSet, Interface, InterfaceError, Object};
 use futures_util::TryStreamExt as _;
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
@@ -26,26 +26,26 @@ pub struct Objects {
 
 impl Objects {
     /// Opens `s3://BUCKET/PREFIX`, `file:///DIR` or `memory:///PREFIX`.
-    pub fn open(client: Client, variables: &Variables, url: Option<&str>) -> Result<Objects, Failure> {
-        let url = url.ok_or_else(|| Failure(HOW.to_owned()))?;
-        let (scheme, rest) = url.split_once("://").ok_or_else(|| Failure(HOW.to_owned()))?;
+    pub fn open(client: Client, variables: &Variables, url: Option<&str>) -> Result<Objects, InterfaceError> {
+        let url = url.ok_or_else(|| InterfaceError(HOW.to_owned()))?;
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| InterfaceError(HOW.to_owned()))?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         let store: Arc<dyn ObjectStore> = match (scheme, host) {
             ("s3", bucket) if !bucket.is_empty() => Arc::new(s3(&client, variables, bucket)?),
             ("file", "") => {
                 let dir = format!("/{path}");
-                let files = LocalFileSystem::new_with_prefix(&dir).map_err(|e| client.failure(&e))?;
+                let files = LocalFileSystem::new_with_prefix(&dir).map_err(|e| client.redacted_error(&e))?;
                 let store: Arc<dyn ObjectStore> = Arc::new(files.with_automatic_cleanup(true));
                 return Ok(Objects { store, client, prefix: Path::default() });
             }
             ("memory", "") => MEMORY.clone(),
-            _ => return Err(Failure(HOW.to_owned())),
+            _ => return Err(InterfaceError(HOW.to_owned())),
         };
-        let prefix = Path::parse(path).map_err(|e| client.failure(&e))?;
+        let prefix = Path::parse(path).map_err(|e| client.redacted_error(&e))?;
         Ok(Objects { store, client, prefix })
     }
 
-    fn set(&self, set: Set) -> Path {
+    fn set(&self, set: DataSet) -> Path {
         self.prefix.clone().join(format!("{}_{}", set.rank, set.number))
     }
 
@@ -53,7 +53,7 @@ impl Objects {
         self.set(object.set).join(format!("file-{}", object.item))
     }
 
-    fn is_empty(&mut self) -> Result<bool, Failure> {
+    fn is_empty(&mut self) -> Result<bool, InterfaceError> {
         let prefix = (!self.prefix.as_ref().is_empty()).then_some(&self.prefix);
         let mut found = self.store.list(prefix);
         Ok(self.client.wait(found.try_next())?.is_none())
@@ -62,7 +62,7 @@ impl Objects {
 
 const HOW: &str = "give an object store with --url: s3://BUCKET/PREFIX, file:///DIRECTORY or memory:///";
 
-fn s3(client: &Client, variables: &Variables, bucket: &str) -> Result<impl ObjectStore, Failure> {
+fn s3(client: &Client, variables: &Variables, bucket: &str) -> Result<impl ObjectStore, InterfaceError> {
     let mut builder = AmazonS3Builder::new();
     for (name, value) in variables.iter() {
         // Other variables are not settings of the store.
@@ -79,31 +79,35 @@ fn s3(client: &Client, variables: &Variables, bucket: &str) -> Result<impl Objec
         // Deletes single objects by the request for a single object.
         .with_disable_bulk_delete(true)
         .build()
-        .map_err(|error| client.failure(&error))
+        .map_err(|error| client.redacted_error(&error))
 }
 
 impl Interface for Objects {
-    fn prepare(&mut self) -> Result<(), Failure> {
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
         if self.is_empty()? {
             return Ok(());
         }
-        Err(Failure(
+        Err(InterfaceError(
             "the location of the URL is not empty; name another, or delete the objects of an earlier run \
              with `--phases cleanup`"
                 .to_owned(),
         ))
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), InterfaceError> {
         // No location needs to be removed. The next run finds objects that could not be deleted.
-        if self.is_empty()? { Ok(()) } else { Err(Failure("some objects could not be deleted".to_owned())) }
+        if self.is_empty()? {
+            Ok(())
+        } else {
+            Err(InterfaceError("some objects could not be deleted".to_owned()))
+        }
     }
 
-    fn make_set(&mut self, _: Set) -> Result<(), Failure> {
+    fn make_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         let prefix = self.set(set);
         let mut left = self.store.list(Some(&prefix));
         while let Some(found) = self.client.wait(left.try_next())? {
@@ -114,25 +118,25 @@ impl Interface for Objects {
         Ok(())
     }
 
-    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
         let path = self.object(object);
         self.client.wait(self.store.put(&path, contents.to_vec().into()))?;
         Ok(())
     }
 
-    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+    fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
         let path = self.object(object);
         Ok(self.client.wait(self.store.head(&path))?.size)
     }
 
-    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
         let path = self.object(object);
         let contents = self.client.wait(async { self.store.get(&path).await?.bytes().await })?;
         into.extend_from_slice(&contents);
         Ok(())
     }
 
-    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+    fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
         let path = self.object(object);
         self.client.wait(self.store.delete(&path))
     }

@@ -2,8 +2,8 @@
 //! so each operation is one round trip.
 
 use crate::client::Client;
-use crate::credentials::{Variables, private};
-use bench::metadata::{Failure, Interface, Object, Set};
+use crate::credentials::{Variables, read_private};
+use bench::metadata::{DataSet, Interface, InterfaceError, Object};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio_postgres::config::{Host, SslMode};
@@ -23,13 +23,17 @@ pub struct Tables {
 
 impl Tables {
     /// Opens `postgres://HOST:PORT/DATABASE`, or the database of the `PG…` variables.
-    pub fn open(mut client: Client, variables: &Variables, url: Option<&str>) -> Result<Tables, Failure> {
+    pub fn open(
+        mut client: Client,
+        variables: &Variables,
+        url: Option<&str>,
+    ) -> Result<Tables, InterfaceError> {
         let database = connect(&mut client, variables, url)?;
         Ok(Tables { database, client })
     }
 
     /// Executes a statement without a result.
-    fn run(&mut self, statement: &str) -> Result<(), Failure> {
+    fn run(&mut self, statement: &str) -> Result<(), InterfaceError> {
         self.client.wait(self.database.batch_execute(statement))
     }
 
@@ -38,12 +42,12 @@ impl Tables {
         &mut self,
         what: &str,
         object: Object,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, InterfaceError> {
         let statement = format!("SELECT {what} FROM {} WHERE item = $1", table(object.set));
         let item = object.item as i64;
         let rows = self.client.wait(self.database.query_typed(&statement, &[(&item, Type::INT8)]))?;
         let row = rows.first().ok_or_else(missing)?;
-        row.try_get(0).map_err(|error| self.client.failure(&error))
+        row.try_get(0).map_err(|error| self.client.redacted_error(&error))
     }
 }
 
@@ -52,7 +56,7 @@ pub(crate) fn connect(
     client: &mut Client,
     variables: &Variables,
     url: Option<&str>,
-) -> Result<tokio_postgres::Client, Failure> {
+) -> Result<tokio_postgres::Client, InterfaceError> {
     let config = config(client, variables, url)?;
     if let Some(password) = config.get_password() {
         client.hide(&String::from_utf8_lossy(password));
@@ -64,7 +68,7 @@ pub(crate) fn connect(
         })
     } else {
         let tls = MakeRustlsConnect::with_native_certs().map_err(|errors| {
-            Failure(format!(
+            InterfaceError(format!(
                 "no trusted certificates found: {errors:?}; install ca-certificates, or set PGSSLMODE=disable"
             ))
         })?;
@@ -75,24 +79,24 @@ pub(crate) fn connect(
     }
 }
 
-fn missing() -> Failure {
-    Failure("no such row".to_owned())
+fn missing() -> InterfaceError {
+    InterfaceError("no such row".to_owned())
 }
 
-fn table(set: Set) -> String {
+fn table(set: DataSet) -> String {
     format!("senesce.\"{}_{}\"", set.rank, set.number)
 }
 
 /// The connect timeout, even if answers may take longer.
 const CONNECT: Duration = Duration::from_secs(8);
 
-fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<Config, Failure> {
+fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<Config, InterfaceError> {
     let mut config = match url {
         Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
-            url.parse().map_err(|error: tokio_postgres::Error| client.failure(&error))?
+            url.parse().map_err(|error: tokio_postgres::Error| client.redacted_error(&error))?
         }
         Some(_) => {
-            return Err(Failure(
+            return Err(InterfaceError(
                 "give a database with --url postgres://HOST:PORT/DATABASE, or with PGHOST and PGDATABASE"
                     .to_owned(),
             ));
@@ -105,7 +109,7 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
     if config.get_ports().is_empty()
         && let Some(port) = variables.get("PGPORT")
     {
-        config.port(port.parse().map_err(|_| Failure(format!("PGPORT={port} is not a port")))?);
+        config.port(port.parse().map_err(|_| InterfaceError(format!("PGPORT={port} is not a port")))?);
     }
     if config.get_dbname().is_none()
         && let Some(name) = variables.get("PGDATABASE")
@@ -119,9 +123,9 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
         "disable" => config.ssl_mode(SslMode::Disable),
         "allow" | "prefer" => config.ssl_mode(SslMode::Prefer),
         "require" | "verify-ca" | "verify-full" => config.ssl_mode(SslMode::Require),
-        other => return Err(Failure(format!("PGSSLMODE={other} is not a mode of PostgreSQL"))),
+        other => return Err(InterfaceError(format!("PGSSLMODE={other} is not a mode of PostgreSQL"))),
     };
-    config.application_name("senesce").connect_timeout(client.patience().min(CONNECT));
+    config.application_name("senesce").connect_timeout(client.answer_timeout().min(CONNECT));
     match variables.get("PGPASSWORD") {
         Some(password) => config.password(password),
         None => match from_pass_file(&config, variables)? {
@@ -133,7 +137,7 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
 }
 
 /// The password from the password file of PostgreSQL clients, if there is one.
-fn from_pass_file(config: &Config, variables: &Variables) -> Result<Option<String>, Failure> {
+fn from_pass_file(config: &Config, variables: &Variables) -> Result<Option<String>, InterfaceError> {
     let named = variables.get("PGPASSFILE").map(PathBuf::from);
     let usual = || std::env::home_dir().map(|home| home.join(".pgpass"));
     let Some(path) = named.or_else(|| usual().filter(|path| path.is_file())) else { return Ok(None) };
@@ -148,8 +152,8 @@ fn from_pass_file(config: &Config, variables: &Variables) -> Result<Option<Strin
 }
 
 /// The password of the first matching line `HOST:PORT:DATABASE:USER:PASSWORD`, where `*` matches everything.
-fn find_password(path: &Path, wanted: &[&str; 4]) -> Result<Option<String>, Failure> {
-    let text = private(path)?;
+fn find_password(path: &Path, wanted: &[&str; 4]) -> Result<Option<String>, InterfaceError> {
+    let text = read_private(path)?;
     let fits = |line: &&str| {
         let fields = fields(line);
         fields.len() == 5 && fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted)
@@ -172,10 +176,10 @@ fn fields(line: &str) -> Vec<String> {
 }
 
 impl Interface for Tables {
-    fn prepare(&mut self) -> Result<(), Failure> {
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
         let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'senesce' LIMIT 1";
         if !self.client.wait(self.database.query_typed(tables, &[]))?.is_empty() {
-            return Err(Failure(
+            return Err(InterfaceError(
                 "schema senesce of this database is not empty; name another database, or delete the objects \
                  of an earlier run with `--phases cleanup`"
                     .to_owned(),
@@ -188,7 +192,7 @@ impl Interface for Tables {
         self.run(&format!("CREATE SCHEMA senesce; COMMENT ON SCHEMA senesce IS '{MARK}'"))
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), InterfaceError> {
         let ours = "SELECT FROM pg_namespace WHERE nspname = 'senesce' AND obj_description(oid) = $1";
         if self.client.wait(self.database.query_typed(ours, &[(&MARK, Type::TEXT)]))?.is_empty() {
             return Ok(());
@@ -196,15 +200,15 @@ impl Interface for Tables {
         self.run("DROP SCHEMA senesce")
     }
 
-    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.run(&format!("CREATE TABLE {} (item bigint PRIMARY KEY, contents bytea NOT NULL)", table(set)))
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.run(&format!("DROP TABLE {}", table(set)))
     }
 
-    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
         // Replaces an existing object, as a file would be.
         let statement = format!(
             "INSERT INTO {} VALUES ($1, $2) ON CONFLICT (item) DO UPDATE SET contents = excluded.contents",
@@ -217,16 +221,16 @@ impl Interface for Tables {
         Ok(())
     }
 
-    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+    fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
         Ok(self.one::<i32>("octet_length(contents)", object)? as u64)
     }
 
-    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
         *into = self.one("contents", object)?;
         Ok(())
     }
 
-    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+    fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
         let statement = format!("DELETE FROM {} WHERE item = $1", table(object.set));
         let item = object.item as i64;
         let deleted = self.client.wait(self.database.execute_typed(&statement, &[(&item, Type::INT8)]))?;

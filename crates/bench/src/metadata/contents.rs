@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The size distribution of objects.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sizes {
+pub enum SizeDistribution {
     /// A fixed size in bytes.
     Fixed(u64),
     /// Uniformly distributed between two sizes, both included.
@@ -39,36 +39,38 @@ pub enum Sizes {
     },
 }
 
-impl Sizes {
+impl SizeDistribution {
     /// Returns why these sizes are invalid, if they are.
     pub fn check(self) -> Result<(), String> {
         match self {
-            Sizes::Fixed(size)
-            | Sizes::Uniform { most: size, .. }
-            | Sizes::Lognormal { median: size, .. }
+            SizeDistribution::Fixed(size)
+            | SizeDistribution::Uniform { most: size, .. }
+            | SizeDistribution::Lognormal { median: size, .. }
                 if size > MOST_BYTES =>
             {
                 Err(format!("objects of {size} bytes are too large; the maximum is {MOST_BYTES}"))
             }
-            Sizes::Uniform { least, most } if least > most => {
+            SizeDistribution::Uniform { least, most } if least > most => {
                 Err(format!("no size is between {least} and {most} bytes"))
             }
-            Sizes::Lognormal { median, sigma } if median == 0 || !(0.0..=10.0).contains(&sigma) => {
+            SizeDistribution::Lognormal { median, sigma }
+                if median == 0 || !(0.0..=10.0).contains(&sigma) =>
+            {
                 Err(format!("no size distribution has a median of {median} bytes and a sigma of {sigma}"))
             }
             _ => Ok(()),
         }
     }
 
-    /// The size of an object with the hash `mixed`.
-    fn of(self, mixed: u64) -> u64 {
+    /// The size of an object with this hash.
+    fn of(self, hash: u64) -> u64 {
         match self {
-            Sizes::Fixed(size) => size,
-            Sizes::Uniform { least, most } => {
-                least + ((u128::from(mixed) * (u128::from(most - least) + 1)) >> 64) as u64
+            SizeDistribution::Fixed(size) => size,
+            SizeDistribution::Uniform { least, most } => {
+                least + ((u128::from(hash) * (u128::from(most - least) + 1)) >> 64) as u64
             }
-            Sizes::Lognormal { median, sigma } => {
-                let share = (mixed >> 11) as f64 / (1u64 << 53) as f64;
+            SizeDistribution::Lognormal { median, sigma } => {
+                let share = (hash >> 11) as f64 / (1u64 << 53) as f64;
                 let normal = Normal::standard().inverse_cdf(share.clamp(1e-12, 1.0 - 1e-12));
                 ((median as f64 * (sigma * normal).exp()) as u64).min(MOST_BYTES)
             }
@@ -78,24 +80,24 @@ impl Sizes {
     /// The expected mean size in bytes.
     pub fn mean_bytes(self) -> f64 {
         match self {
-            Sizes::Fixed(size) => size as f64,
-            Sizes::Uniform { least, most } => (least as f64 + most as f64) / 2.0,
-            Sizes::Lognormal { median, sigma } => median as f64 * (sigma * sigma / 2.0).exp(),
+            SizeDistribution::Fixed(size) => size as f64,
+            SizeDistribution::Uniform { least, most } => (least as f64 + most as f64) / 2.0,
+            SizeDistribution::Lognormal { median, sigma } => median as f64 * (sigma * sigma / 2.0).exp(),
         }
     }
 }
 
-/// The contents of all objects of a run.
+/// Generates the contents of all objects of a run, and verifies them.
 #[derive(Clone)]
-pub struct Contents {
+pub struct ContentGenerator {
     seed: u64,
-    sizes: Sizes,
+    sizes: SizeDistribution,
     pool: Arc<[u8]>,
 }
 
 /// How the read data differs from the written data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wrong {
+pub enum Mismatch {
     /// The size differs.
     Size {
         /// Expected size, in bytes.
@@ -110,26 +112,26 @@ pub enum Wrong {
     },
 }
 
-impl std::fmt::Display for Wrong {
+impl std::fmt::Display for Mismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Wrong::Size { expected, found } => write!(f, "it has {found} bytes instead of {expected}"),
-            Wrong::Byte { at } => write!(f, "byte {at} is wrong"),
+            Mismatch::Size { expected, found } => write!(f, "it has {found} bytes instead of {expected}"),
+            Mismatch::Byte { at } => write!(f, "byte {at} is wrong"),
         }
     }
 }
 
-impl Contents {
-    /// The contents for `seed`.
-    pub fn new(seed: u64, sizes: Sizes) -> Contents {
+impl ContentGenerator {
+    /// The generator of a seed.
+    pub fn new(seed: u64, sizes: SizeDistribution) -> ContentGenerator {
         let mut pool = vec![0; POOL_BYTES];
         ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut pool);
-        Contents { seed, sizes, pool: pool.into() }
+        ContentGenerator { seed, sizes, pool: pool.into() }
     }
 
     /// The size of an object in bytes.
     pub fn size(&self, object: Object) -> u64 {
-        self.sizes.of(object.mixed(self.seed))
+        self.sizes.of(object.hash64(self.seed))
     }
 
     /// Fills `into` with the contents of `object`.
@@ -141,10 +143,10 @@ impl Contents {
     }
 
     /// Compares `found` with the contents of `object`.
-    pub fn check(&self, object: Object, found: &[u8]) -> Result<(), Wrong> {
+    pub fn check(&self, object: Object, found: &[u8]) -> Result<(), Mismatch> {
         let expected = self.size(object);
         if found.len() as u64 != expected {
-            return Err(Wrong::Size { expected, found: found.len() as u64 });
+            return Err(Mismatch::Size { expected, found: found.len() as u64 });
         }
         let mut rest = found;
         for piece in self.pieces(object) {
@@ -152,7 +154,7 @@ impl Contents {
             let (here, behind) = rest.split_at(piece.len());
             if here != piece {
                 let differ = here.iter().zip(piece).take_while(|(a, b)| a == b).count();
-                return Err(Wrong::Byte { at: (found.len() - rest.len() + differ) as u64 });
+                return Err(Mismatch::Byte { at: (found.len() - rest.len() + differ) as u64 });
             }
             rest = behind;
         }
@@ -161,12 +163,12 @@ impl Contents {
 
     /// The contents in pieces: the head, then the pool, cyclically, from an offset that depends on the object.
     fn pieces(&self, object: Object) -> impl Iterator<Item = Piece<'_>> {
-        let mixed = object.mixed(self.seed);
-        let size = self.sizes.of(mixed) as usize;
+        let hash = object.hash64(self.seed);
+        let size = self.sizes.of(hash) as usize;
         let mut head = [0; HEAD_BYTES];
-        head[..8].copy_from_slice(&mixed.to_le_bytes());
-        head[8..].copy_from_slice(&object.mixed(!self.seed).to_le_bytes());
-        let mut at = mixed as usize % POOL_BYTES;
+        head[..8].copy_from_slice(&hash.to_le_bytes());
+        head[8..].copy_from_slice(&object.hash64(!self.seed).to_le_bytes());
+        let mut at = hash as usize % POOL_BYTES;
         let mut left = size.saturating_sub(HEAD_BYTES);
         let body = std::iter::from_fn(move || {
             let take = left.min(POOL_BYTES - at);
@@ -197,11 +199,11 @@ impl AsRef<[u8]> for Piece<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Set;
+    use crate::metadata::DataSet;
     use proptest::prelude::*;
 
     fn object(rank: u32, number: u32, item: u64) -> Object {
-        Object { set: Set { rank, number }, item }
+        Object { set: DataSet { rank, number }, item }
     }
 
     proptest! {
@@ -209,7 +211,7 @@ mod tests {
         fn wrong_byte_is_found_at_any_offset(
             size in 1_u64..3_000_000, item: u64, place in 0.0..1.0, flip in 1_u8..=255,
         ) {
-            let contents = Contents::new(7, Sizes::Fixed(size));
+            let contents = ContentGenerator::new(7, SizeDistribution::Fixed(size));
             let object = object(3, 1, item);
             let mut bytes = Vec::new();
             contents.fill(object, &mut bytes);
@@ -217,14 +219,14 @@ mod tests {
             prop_assert_eq!(contents.check(object, &bytes), Ok(()));
             let at = (place * size as f64) as usize;
             bytes[at] ^= flip;
-            prop_assert_eq!(contents.check(object, &bytes), Err(Wrong::Byte { at: at as u64 }));
+            prop_assert_eq!(contents.check(object, &bytes), Err(Mismatch::Byte { at: at as u64 }));
             bytes.pop();
-            prop_assert_eq!(contents.check(object, &bytes), Err(Wrong::Size { expected: size, found: size - 1 }));
+            prop_assert_eq!(contents.check(object, &bytes), Err(Mismatch::Size { expected: size, found: size - 1 }));
         }
 
         #[test]
         fn sizes_are_within_their_limits(least in 0_u64..5_000, more in 0_u64..5_000, item: u64) {
-            let contents = Contents::new(1, Sizes::Uniform { least, most: least + more });
+            let contents = ContentGenerator::new(1, SizeDistribution::Uniform { least, most: least + more });
             let size = contents.size(object(0, 0, item));
             prop_assert!((least..=least + more).contains(&size));
         }
@@ -232,7 +234,7 @@ mod tests {
 
     #[test]
     fn objects_have_distinct_contents() {
-        let contents = Contents::new(7, Sizes::Fixed(20));
+        let contents = ContentGenerator::new(7, SizeDistribution::Fixed(20));
         let objects = [object(0, 0, 0), object(0, 0, 1), object(0, 1, 0), object(1, 0, 0), object(1, 1, 1)];
         let mut bytes = Vec::new();
         for written in objects {
@@ -242,18 +244,18 @@ mod tests {
             }
         }
         let mut other_seed = Vec::new();
-        Contents::new(8, Sizes::Fixed(20)).fill(objects[0], &mut other_seed);
+        ContentGenerator::new(8, SizeDistribution::Fixed(20)).fill(objects[0], &mut other_seed);
         assert!(contents.check(objects[0], &other_seed).is_err());
     }
 
     #[test]
     fn sizes_have_the_expected_mean() {
         for sizes in [
-            Sizes::Fixed(3900),
-            Sizes::Uniform { least: 1000, most: 9000 },
-            Sizes::Lognormal { median: 4096, sigma: 1.0 },
+            SizeDistribution::Fixed(3900),
+            SizeDistribution::Uniform { least: 1000, most: 9000 },
+            SizeDistribution::Lognormal { median: 4096, sigma: 1.0 },
         ] {
-            let contents = Contents::new(3, sizes);
+            let contents = ContentGenerator::new(3, sizes);
             let sum: u64 = (0..100_000).map(|item| contents.size(object(0, 0, item))).sum();
             let mean = sum as f64 / 1e5;
             assert!((mean / sizes.mean_bytes() - 1.0).abs() < 0.02, "{sizes:?}: {mean}");

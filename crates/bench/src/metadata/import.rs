@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The content of a result file.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Imported {
+pub struct ImportedResults {
     /// The settings, under their original names.
     pub settings: BTreeMap<String, String>,
     /// The phases, in the order of the file.
@@ -41,8 +41,8 @@ pub struct ImportedPhase {
 const QUANTILES: [&str; 7] = ["min", "q1", "median", "q3", "p90", "p99", "max"];
 
 /// Parses the output. Ignores lines without a phase; a text without any phase is an error.
-pub fn import(text: &str) -> Result<Imported, String> {
-    let mut imported = Imported::default();
+pub fn import(text: &str) -> Result<ImportedResults, String> {
+    let mut imported = ImportedResults::default();
     for line in text.lines() {
         if let Some((name, value)) = line.strip_prefix('\t').and_then(|line| line.trim().split_once('=')) {
             imported.settings.insert(name.to_owned(), value.to_owned());

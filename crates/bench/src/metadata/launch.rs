@@ -1,12 +1,12 @@
 //! Starts the ranks of a run, on any machines, and runs it.
 
 use super::error::Error;
-use super::interface::{Failure, Interface, Null, Posix};
+use super::interface::{Interface, InterfaceError, Null, Posix};
 use super::outcome::PhaseOutcome;
 use super::remote::{OpenRemote, Remote};
-use super::run::{Watch, run};
+use super::run::{PhaseObserver, run};
 use super::settings::{Phase, Settings};
-use ranks::{Group, Member, Processes, Threads, threads};
+use ranks::{Group, ProcessRank, Processes, ThreadRank, threads};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,7 @@ use std::process::Command;
 /// The object storage, as serializable data: each rank opens it itself.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Keeper {
+pub enum Backend {
     /// None: measures the overhead of the benchmark.
     Null,
     /// Files below a directory.
@@ -31,28 +31,28 @@ pub enum Keeper {
     Remote(Remote),
 }
 
-impl Keeper {
+impl Backend {
     /// The name of the interface.
     pub fn name(&self) -> &'static str {
         match self {
-            Keeper::Null => "null",
-            Keeper::Posix { .. } => "posix",
-            Keeper::MpiIo { .. } => "mpi-io",
-            Keeper::Remote(remote) => remote.service.name(),
+            Backend::Null => "null",
+            Backend::Posix { .. } => "posix",
+            Backend::MpiIo { .. } => "mpi-io",
+            Backend::Remote(remote) => remote.service.name(),
         }
     }
 
     /// Opens the storage for a rank, a service through `remote`. MPI-IO is opened by the rank that has joined MPI.
-    pub fn open(&self, remote: &OpenRemote) -> Result<Box<dyn Interface>, Failure> {
+    pub fn open(&self, remote: &OpenRemote) -> Result<Box<dyn Interface>, InterfaceError> {
         Ok(match self {
-            Keeper::Null => Box::new(Null),
-            Keeper::Posix { root } => Box::new(Posix::new(root)),
-            Keeper::MpiIo { .. } => {
-                return Err(Failure(
+            Backend::Null => Box::new(Null),
+            Backend::Posix { root } => Box::new(Posix::new(root)),
+            Backend::MpiIo { .. } => {
+                return Err(InterfaceError(
                     "the interface mpi-io needs MPI; start the program with mpirun".to_owned(),
                 ));
             }
-            Keeper::Remote(service) => remote(service)?,
+            Backend::Remote(service) => remote(service)?,
         })
     }
 }
@@ -86,7 +86,8 @@ pub struct Task {
     /// The ranks.
     pub ranks: Ranks,
     /// The object storage.
-    pub keeper: Keeper,
+    #[serde(rename = "keeper")]
+    pub backend: Backend,
     /// The file through which another job continues the phases; see [`run`].
     pub run_info: Option<PathBuf>,
 }
@@ -102,39 +103,40 @@ impl Task {
 pub struct Launch<'a> {
     /// The description of the run.
     pub task: &'a Task,
-    /// Opens services; ranks that are processes use the argument of [`member`] instead.
+    /// Opens services; ranks that are processes use the argument of [`rank_main`] instead.
     pub remote: &'a OpenRemote,
     /// Whether a signal requested the end.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// The command that starts a rank as a process; it calls [`member`].
-    pub member: &'a (dyn Fn() -> Command + Sync),
+    /// The command that starts a rank as a process; it calls [`rank_main`].
+    pub rank_command: &'a (dyn Fn() -> Command + Sync),
 }
 
 /// The message that starts a rank in another process.
 #[derive(Serialize, Deserialize)]
 struct Job {
     settings: Settings,
-    keeper: Keeper,
+    #[serde(rename = "keeper")]
+    backend: Backend,
 }
 
 impl Launch<'_> {
-    /// Runs the task and reports progress to `watch`.
-    pub fn run(&self, watch: &mut dyn Watch) -> Result<(), Error> {
+    /// Runs the task and reports progress to `observer`.
+    pub fn run(&self, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
         self.task.check()?;
         match self.task.ranks {
-            Ranks::Threads(ranks) => self.run_threads(ranks, watch),
-            Ranks::Processes(ranks) => self.run_processes(ranks, watch),
+            Ranks::Threads(ranks) => self.run_threads(ranks, observer),
+            Ranks::Processes(ranks) => self.run_processes(ranks, observer),
             Ranks::Mpi(_) => Err(Error::Settings("ranks of MPI are started by mpirun".to_owned())),
         }
     }
 
-    fn run_threads(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn run_threads(&self, ranks: u32, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
         let mut groups = threads(ranks).into_iter();
         let first = groups.next().expect("a run has a rank");
         std::thread::scope(|scope| {
             let others: Vec<_> =
-                groups.map(|group| scope.spawn(move || self.thread(group, &mut Unwatched))).collect();
-            let done = self.thread(first, watch);
+                groups.map(|group| scope.spawn(move || self.thread(group, &mut NoObserver))).collect();
+            let done = self.thread(first, observer);
             let others = others.into_iter().map(|other| match other.join() {
                 Ok(done) => done,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -148,30 +150,27 @@ impl Launch<'_> {
         })
     }
 
-    fn thread(&self, mut group: Threads, watch: &mut dyn Watch) -> Result<(), Error> {
-        let done = self.rank(&mut group, watch);
+    fn thread(&self, mut group: ThreadRank, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
+        let done = self.rank(&mut group, observer);
         if done.is_ok() {
             group.end();
         }
         done
     }
 
-    fn run_processes(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
-        let job = Job { settings: self.task.settings.clone(), keeper: self.task.keeper.clone() };
+    fn run_processes(&self, ranks: u32, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
+        let job = Job { settings: self.task.settings.clone(), backend: self.task.backend.clone() };
         let job = serde_json::to_vec(&job).expect("the data is serializable");
-        let mut group = Processes::start(ranks, self.member, &job)?;
-        self.rank(&mut group, watch)
+        let mut group = Processes::start(ranks, self.rank_command, &job)?;
+        self.rank(&mut group, observer)
     }
 
-    fn rank(&self, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn rank(&self, group: &mut dyn Group, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
         let rank = group.rank();
-        let mut interface = self
-            .task
-            .keeper
-            .open(self.remote)
-            .map_err(|failure| ranks::Error::Rank { rank, why: failure.0 })?;
+        let mut interface =
+            self.task.backend.open(self.remote).map_err(|error| ranks::Error::Rank { rank, why: error.0 })?;
         let Task { settings, run_info, .. } = self.task;
-        run(settings, group, interface.as_mut(), run_info.as_deref(), self.interrupted, watch)
+        run(settings, group, interface.as_mut(), run_info.as_deref(), self.interrupted, observer)
     }
 }
 
@@ -180,15 +179,15 @@ fn is_lost(error: &Error) -> bool {
 }
 
 /// Runs one rank of a run that another process has started. `remote` opens services.
-pub fn member(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
-    let (mut group, job) = Member::join()?;
+pub fn rank_main(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+    let (mut group, job) = ProcessRank::join()?;
     let job: Job = serde_json::from_slice(&job).map_err(|e| {
         Error::Settings(format!("ranks cannot be started by hand, only by the benchmark: {e}"))
     })?;
-    let mut interface = match job.keeper.open(remote) {
+    let mut interface = match job.backend.open(remote) {
         Ok(interface) => interface,
-        Err(failure) => {
-            group.fail(&failure.0);
+        Err(error) => {
+            group.fail(&error.0);
             return Ok(());
         }
     };
@@ -205,19 +204,19 @@ pub fn follow(
     interface: &mut dyn Interface,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
-    match run(settings, group, interface, None, interrupted, &mut Unwatched) {
+    match run(settings, group, interface, None, interrupted, &mut NoObserver) {
         // Rank 0 sent these errors itself.
         Err(Error::Group(ranks::Error::Rank { .. }) | Error::Interrupted) => Ok(()),
         done => done,
     }
 }
 
-struct Unwatched;
+struct NoObserver;
 
-impl Watch for Unwatched {
-    fn begins(&mut self, _: Phase, _: u32) {}
+impl PhaseObserver for NoObserver {
+    fn phase_started(&mut self, _: Phase, _: u32) {}
 
-    fn ended(&mut self, _: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, _: &PhaseOutcome) -> Result<(), Error> {
         Ok(())
     }
 }

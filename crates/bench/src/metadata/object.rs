@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A data set: a directory, prefix or table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Set {
+pub struct DataSet {
     /// The rank that owns it, and creates and removes it.
     pub rank: u32,
     /// Its number within the rank.
@@ -15,7 +15,7 @@ pub struct Set {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Object {
     /// The data set of the object.
-    pub set: Set,
+    pub set: DataSet,
     /// Its number in the data set, in order of creation.
     pub item: u64,
 }
@@ -23,7 +23,7 @@ pub struct Object {
 impl Object {
     /// A 64-bit hash that is very likely unique (the finalizer of SplitMix64: Steele, Lea and Flood, Fast Splittable Pseudorandom
     /// Number Generators, OOPSLA 2014, applied to each part in turn).
-    pub fn mixed(self, seed: u64) -> u64 {
+    pub fn hash64(self, seed: u64) -> u64 {
         let set = u64::from(self.set.rank) << 32 | u64::from(self.set.number);
         mix(mix(mix(seed) ^ set) ^ self.item)
     }

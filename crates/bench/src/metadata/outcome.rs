@@ -3,7 +3,7 @@
 use super::latency::{Op, Quantiles};
 use super::settings::Phase;
 use super::tally::Tally;
-use super::timeline::Slice;
+use super::timeline::SliceStats;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -150,7 +150,7 @@ fn latency_bins(tally: &Tally) -> BTreeMap<String, Vec<LatencyBin>> {
 }
 
 fn timeline(tally: &Tally) -> BTreeMap<String, Vec<TimeSlice>> {
-    let slice = |(at_s, slice): (f64, Slice)| TimeSlice {
+    let slice = |(at_s, slice): (f64, SliceStats)| TimeSlice {
         at_s,
         count: slice.count,
         mean_us: slice.sum_ns as f64 / slice.count as f64 / 1e3,

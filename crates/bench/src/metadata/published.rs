@@ -32,7 +32,7 @@ pub fn heading(settings: &Settings, interface: &str, ranks: u32) -> String {
 }
 
 /// The line of a phase.
-pub fn line(outcome: &PhaseOutcome) -> String {
+pub fn phase_line(outcome: &PhaseOutcome) -> String {
     let mut text = format!(
         "{} process max:{:.2}s min:{:.1}s mean: {:.1}s balance:{:.1} stddev:{:.1} ",
         outcome.phase.name(),

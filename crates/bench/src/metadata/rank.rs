@@ -1,14 +1,14 @@
 //! The operations of one rank in each phase, each timed separately.
 
-use super::contents::Contents;
+use super::access_pattern::AccessPattern;
+use super::contents::ContentGenerator;
 use super::error::Error;
-use super::interface::{Failure, Interface};
+use super::interface::{Interface, InterfaceError};
 use super::latency::Op;
 use super::object::Object;
 use super::samples::Samples;
 use super::settings::Settings;
 use super::tally::Tally;
-use super::walk::Walk;
 use quanta::Clock;
 use ranks::Group;
 use std::time::{Duration, Instant};
@@ -20,8 +20,8 @@ const SPIN_BELOW: Duration = Duration::from_millis(10);
 pub struct Rank<'a> {
     pub settings: &'a Settings,
     pub interface: &'a mut dyn Interface,
-    pub contents: Contents,
-    pub walk: Walk,
+    pub contents: ContentGenerator,
+    pub pattern: AccessPattern,
     /// The position of every rank in the benchmark phase, including this one.
     pub positions: Vec<u64>,
     /// Whether a signal requested the end.
@@ -55,7 +55,12 @@ impl PhaseRun {
 
     /// Runs, times and counts an operation. Returns its result if it succeeded.
     #[inline]
-    fn timed<T>(&mut self, op: Op, object: Object, run: impl FnOnce() -> Result<T, Failure>) -> Option<T> {
+    fn timed<T>(
+        &mut self,
+        op: Op,
+        object: Object,
+        run: impl FnOnce() -> Result<T, InterfaceError>,
+    ) -> Option<T> {
         let start = self.clock.raw();
         let result = run();
         let ns = self.clock.delta_as_nanos(start, self.clock.raw());
@@ -113,7 +118,7 @@ impl Rank<'_> {
         let mut doing = self.begin();
         let start = self.positions[group.rank() as usize];
         for number in 0..self.settings.data_sets {
-            let set = self.walk.own(number);
+            let set = self.pattern.own_set(number);
             match self.interface.make_set(set) {
                 Ok(()) => doing.tally.sets_made.done += 1,
                 Err(why) => {
@@ -128,7 +133,7 @@ impl Rank<'_> {
                 if failed || group.is_over() || (self.interrupted)() {
                     break 'all;
                 }
-                self.write(&mut doing, Object { set: self.walk.own(number), item });
+                self.write(&mut doing, Object { set: self.pattern.own_set(number), item });
             }
         }
         if doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors {
@@ -173,8 +178,8 @@ impl Rank<'_> {
     pub fn cleanup(&mut self, group: &dyn Group) -> Tally {
         let mut doing = self.begin();
         for number in 0..self.settings.data_sets {
-            let set = self.walk.own(number);
-            for item in self.walk.holds(number, &self.positions) {
+            let set = self.pattern.own_set(number);
+            for item in self.pattern.remaining_items(number, &self.positions) {
                 if group.is_over() || (self.interrupted)() {
                     return self.end(doing);
                 }
@@ -198,19 +203,19 @@ impl Rank<'_> {
     }
 
     fn visit(&mut self, doing: &mut PhaseRun, number: u32, position: u64, waiting: f64) {
-        let object = self.walk.reads(number, position);
+        let object = self.pattern.object_to_read(number, position);
         let expected = self.contents.size(object);
-        let keeps = self.interface.keeps_contents();
+        let has_contents = self.interface.stores_contents();
         let found = doing.timed(Op::Stat, object, || self.interface.stat(object));
         wait(doing.last, waiting);
         let Some(found) = found else { return };
-        if keeps && self.settings.verify && found != expected {
+        if has_contents && self.settings.verify && found != expected {
             doing.wrong(Op::Stat, object, &format_args!("it has {found} bytes instead of {expected}"));
         }
         self.buffer.clear();
         let read = doing.timed(Op::Read, object, || self.interface.read(object, expected, &mut self.buffer));
         wait(doing.last, waiting);
-        if read.is_some() && keeps {
+        if read.is_some() && has_contents {
             doing.tally.bytes += self.buffer.len() as u64;
             if self.settings.verify
                 && let Err(wrong) = self.contents.check(object, &self.buffer)
@@ -223,12 +228,12 @@ impl Rank<'_> {
         }
         doing.timed(Op::Delete, object, || self.interface.delete(object));
         wait(doing.last, waiting);
-        self.write(doing, self.walk.writes(number, position));
+        self.write(doing, self.pattern.object_to_write(number, position));
         wait(doing.last, waiting);
     }
 
     fn write(&mut self, doing: &mut PhaseRun, object: Object) {
-        if self.interface.keeps_contents() {
+        if self.interface.stores_contents() {
             self.contents.fill(object, &mut self.buffer);
         }
         let written = doing.timed(Op::Create, object, || self.interface.write(object, &self.buffer));
@@ -256,9 +261,9 @@ fn wait(took: Duration, factor: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::object::Set;
+    use crate::metadata::object::DataSet;
 
-    const OBJECT: Object = Object { set: Set { rank: 0, number: 0 }, item: 0 };
+    const OBJECT: Object = Object { set: DataSet { rank: 0, number: 0 }, item: 0 };
 
     /// With a mock clock: the latency covers the operation only, and its start is relative to the phase.
     #[test]
@@ -275,7 +280,7 @@ mod tests {
         time.increment(1_000_000_u64);
         let lost: Option<()> = doing.timed(Op::Stat, OBJECT, || {
             time.increment(2_000_000_u64);
-            Err(Failure("no".to_owned()))
+            Err(InterfaceError("no".to_owned()))
         });
         // A failed operation is counted, but its latency is not recorded.
         assert_eq!((lost, doing.last), (None, Duration::from_millis(2)));

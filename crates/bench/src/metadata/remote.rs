@@ -1,7 +1,7 @@
 //! Object storage provided by a service. The clients of services are large, so this crate only names the service; the caller of a run provides
 //! the function that opens it.
 
-use super::interface::{Failure, Interface};
+use super::interface::{Interface, InterfaceError};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -42,10 +42,14 @@ pub struct Remote {
 
 impl Remote {
     /// Returns an error for a URL with credentials or options: it would be visible in the process list, and be stored.
-    pub fn new(service: Service, url: Option<&str>, credentials: Option<&Path>) -> Result<Remote, Failure> {
+    pub fn new(
+        service: Service,
+        url: Option<&str>,
+        credentials: Option<&Path>,
+    ) -> Result<Remote, InterfaceError> {
         // The message does not repeat the URL, which may contain a password.
         if url.is_some_and(|url| url.contains(['@', '?', '#'])) {
-            return Err(Failure(
+            return Err(InterfaceError(
                 "the URL must not contain a user, password or option (`@`, `?` or `#`): set them in the \
                  environment, or in a file for --credentials"
                     .to_owned(),
@@ -56,9 +60,9 @@ impl Remote {
 }
 
 /// Opens a service for a rank.
-pub type OpenRemote = dyn Fn(&Remote) -> Result<Box<dyn Interface>, Failure> + Sync;
+pub type OpenRemote = dyn Fn(&Remote) -> Result<Box<dyn Interface>, InterfaceError> + Sync;
 
 /// Refuses every service, for runs that use none.
-pub fn no_service(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
-    Err(Failure(format!("{} is not available in this run", remote.service.name())))
+pub fn no_service(remote: &Remote) -> Result<Box<dyn Interface>, InterfaceError> {
+    Err(InterfaceError(format!("{} is not available in this run", remote.service.name())))
 }

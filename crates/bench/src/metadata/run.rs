@@ -1,6 +1,7 @@
 //! A run: its phases in sequence, each started by all ranks together.
 
-use super::contents::Contents;
+use super::access_pattern::AccessPattern;
+use super::contents::ContentGenerator;
 use super::error::Error;
 use super::interface::Interface;
 use super::outcome::PhaseOutcome;
@@ -9,19 +10,18 @@ use super::run_info::RunInfo;
 use super::samples::{self, Samples};
 use super::settings::{Phase, Settings};
 use super::tally::Tally;
-use super::walk::Walk;
 use quanta::Clock;
 use ranks::Group;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Progress reports, on rank 0.
-pub trait Watch {
+pub trait PhaseObserver {
     /// A phase starts.
-    fn begins(&mut self, phase: Phase, iteration: u32);
+    fn phase_started(&mut self, phase: Phase, iteration: u32);
 
     /// A phase has ended. An error ends the run.
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error>;
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error>;
 }
 
 /// The message of rank 0 to all ranks at the end of a phase.
@@ -42,7 +42,7 @@ pub fn run(
     interface: &mut dyn Interface,
     run_info: Option<&Path>,
     interrupted: &dyn Fn() -> bool,
-    watch: &mut dyn Watch,
+    observer: &mut dyn PhaseObserver,
 ) -> Result<(), Error> {
     settings.check(group.ranks())?;
     let (number, ranks) = (group.rank(), group.ranks());
@@ -50,15 +50,15 @@ pub fn run(
     let mut rank = Rank {
         settings,
         interface,
-        contents: Contents::new(settings.seed, settings.object_size),
-        walk: Walk::new(settings, number, ranks),
+        contents: ContentGenerator::new(settings.seed, settings.object_size),
+        pattern: AccessPattern::new(settings, number, ranks),
         positions,
         interrupted,
         buffer: Vec::new(),
         samples: settings.latencies.as_deref().map(|whole| Samples::create(whole, number)).transpose()?,
         clock: Clock::new(),
     };
-    let mut conduct = PhaseRunner { group, watch, run_info };
+    let mut conduct = PhaseRunner { group, observer, run_info };
     let done = phases(&mut rank, &mut conduct);
     // The latencies of a run that ended early can be read as well, in one file per rank.
     rank.samples.map_or(Ok(()), Samples::finish).and(done)?;
@@ -109,7 +109,7 @@ fn positions(settings: &Settings, group: &mut dyn Group, run_info: Option<&Path>
 
 struct PhaseRunner<'a> {
     group: &'a mut dyn Group,
-    watch: &'a mut dyn Watch,
+    observer: &'a mut dyn PhaseObserver,
     run_info: Option<&'a Path>,
 }
 
@@ -131,7 +131,7 @@ impl PhaseRunner<'_> {
         act: impl FnOnce(&mut Rank, &mut dyn Group) -> Result<Tally, Error>,
     ) -> Result<(), Error> {
         if self.group.rank() == 0 {
-            self.watch.begins(phase, iteration);
+            self.observer.phase_started(phase, iteration);
         }
         if let Some(samples) = &mut rank.samples {
             samples.begin(phase, iteration, waiting);
@@ -154,7 +154,7 @@ impl PhaseRunner<'_> {
             verdict.stop = (0..).zip(&tallies).find_map(fatal);
             let stonewalled = phase == Phase::Benchmark && rank.settings.stonewall.is_some();
             let outcome = PhaseOutcome::of(phase, iteration, waiting, stonewalled, &tallies);
-            told = self.watch.ended(&outcome);
+            told = self.observer.phase_ended(&outcome);
             // Saved first, so that a later job finds the objects even if the run ends here.
             if let Some(path) = self.run_info {
                 told = told.and(RunInfo::of(rank.settings, &verdict.positions).save(path));

@@ -1,6 +1,6 @@
 //! The settings of a run, under the names of md-workbench where it has them.
 
-use super::contents::Sizes;
+use super::contents::SizeDistribution;
 use super::error::Error;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct Settings {
     /// Repeats of the benchmark phase.
     pub repeats: u32,
     /// The size distribution of objects.
-    pub object_size: Sizes,
+    pub object_size: SizeDistribution,
     /// Rank distance between writer and reader, per data set.
     pub offset: u32,
     /// The number of the first object, for runs that continue others.
@@ -26,7 +26,7 @@ pub struct Settings {
     /// Time limit of a benchmark phase, if any.
     pub stonewall: Option<Stonewall>,
     /// The wait after each operation of the benchmark phase.
-    pub waiting: Waiting,
+    pub waiting: WaitingFactor,
     /// Whether the benchmark phase only stats and reads.
     pub read_only: bool,
     /// Whether errors of the precreate phase are only counted instead of ending the run.
@@ -50,11 +50,11 @@ impl Default for Settings {
             precreate: 3_000,
             iterations: 1_000,
             repeats: 3,
-            object_size: Sizes::Fixed(3_900),
+            object_size: SizeDistribution::Fixed(3_900),
             offset: 1,
             start_item: 0,
             stonewall: None,
-            waiting: Waiting::None,
+            waiting: WaitingFactor::None,
             read_only: false,
             ignore_precreate_errors: false,
             verify: true,
@@ -77,7 +77,7 @@ pub struct Stonewall {
 /// The wait after each operation of the benchmark phase, as a fraction of its duration.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Waiting {
+pub enum WaitingFactor {
     /// No wait.
     None,
     /// A fixed fraction.
@@ -86,13 +86,13 @@ pub enum Waiting {
     Adaptive,
 }
 
-impl Waiting {
+impl WaitingFactor {
     /// The fractions of the benchmark phases of one repeat.
     pub fn factors(self) -> Vec<f64> {
         match self {
-            Waiting::None => vec![0.0],
-            Waiting::Fixed(factor) => vec![factor],
-            Waiting::Adaptive => {
+            WaitingFactor::None => vec![0.0],
+            WaitingFactor::Fixed(factor) => vec![factor],
+            WaitingFactor::Adaptive => {
                 std::iter::once(0.0).chain((0..7).map(|n| f64::from(1 << n) / 16.0)).collect()
             }
         }
@@ -149,7 +149,7 @@ impl Settings {
         if let Err(why) = self.object_size.check() {
             return refuse(why);
         }
-        if let Waiting::Fixed(factor) = self.waiting
+        if let WaitingFactor::Fixed(factor) = self.waiting
             && !(factor >= 0.0 && factor.is_finite())
         {
             return refuse(format!("{factor} is not a valid waiting factor"));

@@ -7,7 +7,7 @@ use super::error::Error;
 use super::launch::{Launch, Task};
 use super::outcome::PhaseOutcome;
 use super::remote::OpenRemote;
-use super::run::Watch;
+use super::run::PhaseObserver;
 use super::settings::Phase;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
@@ -34,20 +34,20 @@ enum Message {
     Failed(String),
 }
 
-/// Runs `task` in a subprocess started with `command`, which must call [`apart`], and reports progress to `watch`.
-pub fn run_apart(
+/// Runs `task` in a subprocess started with `command`, which must call [`subprocess_main`], and reports progress to `observer`.
+pub fn run_in_subprocess(
     command: &mut Command,
     task: &Task,
     interrupted: &dyn Fn() -> bool,
-    watch: &mut dyn Watch,
+    observer: &mut dyn PhaseObserver,
 ) -> Result<(), Error> {
     task.check()?;
     let mut other = Subprocess::start(command).map_err(|error| lost(&format!("cannot start: {error}")))?;
     other.say(task)?;
     loop {
         match other.hear(interrupted)? {
-            Message::Begins(phase, iteration) => watch.begins(phase, iteration),
-            Message::Ended(outcome) => watch.ended(&outcome)?,
+            Message::Begins(phase, iteration) => observer.phase_started(phase, iteration),
+            Message::Ended(outcome) => observer.phase_ended(&outcome)?,
             Message::Done => return Ok(()),
             Message::Interrupted => return Err(Error::Interrupted),
             Message::Failed(why) => return Err(Error::Settings(why)),
@@ -57,11 +57,11 @@ pub fn run_apart(
 }
 
 /// Runs the benchmark in the subprocess: reads the task from standard input and reports to standard output. `remote` opens services;
-/// `member` is the command that starts a rank.
-pub fn apart(
+/// `rank_command` is the command that starts a rank.
+pub fn subprocess_main(
     remote: &OpenRemote,
     interrupted: &(dyn Fn() -> bool + Sync),
-    member: &(dyn Fn() -> Command + Sync),
+    rank_command: &(dyn Fn() -> Command + Sync),
 ) -> Result<(), Error> {
     let stranger =
         |why: String| Error::Settings(format!("cannot run alone, only as part of an experiment: {why}"));
@@ -69,7 +69,7 @@ pub fn apart(
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| stranger(e.to_string()))?;
     let task: Task = serde_json::from_str(&line()?).map_err(|e| stranger(e.to_string()))?;
     let mut relay = Relay { failed: None };
-    let done = Launch { task: &task, remote, interrupted, member }.run(&mut relay);
+    let done = Launch { task: &task, remote, interrupted, rank_command }.run(&mut relay);
     let said = match relay.failed.map_or(done, Err) {
         Ok(()) => Message::Done,
         Err(Error::Interrupted) => Message::Interrupted,
@@ -174,13 +174,13 @@ impl Relay {
     }
 }
 
-impl Watch for Relay {
-    fn begins(&mut self, phase: Phase, iteration: u32) {
+impl PhaseObserver for Relay {
+    fn phase_started(&mut self, phase: Phase, iteration: u32) {
         // A write error is reported at the end of the phase.
         self.failed = self.tell(&Message::Begins(phase, iteration)).err();
     }
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
         self.tell(&Message::Ended(Box::new(outcome.clone())))
     }
 }

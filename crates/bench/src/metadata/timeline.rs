@@ -11,7 +11,7 @@ const FIRST: u32 = 20;
 
 /// The operations of one kind that started within a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Slice {
+pub struct SliceStats {
     /// Number of operations.
     pub count: u64,
     /// Sum of their latencies, in nanoseconds.
@@ -20,8 +20,8 @@ pub struct Slice {
     pub max_ns: u64,
 }
 
-impl Slice {
-    fn add(&mut self, other: Slice) {
+impl SliceStats {
+    fn add(&mut self, other: SliceStats) {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -33,7 +33,7 @@ impl Slice {
 pub struct Timeline {
     /// A right shift by this gives the slice of a start time; a shift, because every operation needs it.
     shift: u32,
-    slices: Vec<[Slice; 4]>,
+    slices: Vec<[SliceStats; 4]>,
 }
 
 impl Default for Timeline {
@@ -53,7 +53,7 @@ impl Timeline {
         if at >= self.slices.len() {
             self.slices.resize(at + 1, Default::default());
         }
-        self.slices[at][op as usize].add(Slice { count: 1, sum_ns: took_ns, max_ns: took_ns });
+        self.slices[at][op as usize].add(SliceStats { count: 1, sum_ns: took_ns, max_ns: took_ns });
     }
 
     /// Adds the operations of another rank in the same phase.
@@ -73,7 +73,7 @@ impl Timeline {
     }
 
     /// The slices with operations of a kind, each with its middle in seconds.
-    pub fn of(&self, op: Op) -> impl Iterator<Item = (f64, Slice)> + '_ {
+    pub fn of(&self, op: Op) -> impl Iterator<Item = (f64, SliceStats)> + '_ {
         let middle_s = |at: usize| (at as f64 + 0.5) * (1_u64 << self.shift) as f64 / 1e9;
         let all = self.slices.iter().enumerate().map(move |(at, slice)| (middle_s(at), slice[op as usize]));
         all.filter(|(_, slice)| slice.count > 0)
@@ -110,7 +110,7 @@ mod tests {
             }
             one.add(&other);
             prop_assert_eq!(&one, &both);
-            let slices: Vec<(f64, Slice)> = both.of(Op::Read).collect();
+            let slices: Vec<(f64, SliceStats)> = both.of(Op::Read).collect();
             prop_assert!(slices.len() <= MOST && slices.is_sorted_by(|a, b| a.0 < b.0));
             prop_assert_eq!(slices.iter().map(|(_, slice)| slice.count).sum::<u64>(), all.len() as u64);
             let most = all.iter().map(|(_, took, _)| *took).max();

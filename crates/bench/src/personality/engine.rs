@@ -2,8 +2,8 @@
 
 use super::choice::FileStates;
 use super::error::Error;
-use super::files::Files;
-use super::kind::Kind;
+use super::files::FileTree;
+use super::kind::OperationKind;
 use super::limit::Growth;
 use super::load::Personality;
 use super::operation::Operation;
@@ -23,7 +23,7 @@ const STACK_BYTES: usize = 256 << 10;
 
 /// The length of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Length {
+pub enum RunLength {
     /// A duration.
     Time(Duration),
     /// Complete loops with at least this many operations.
@@ -37,9 +37,9 @@ pub struct Run<'a> {
     /// The files.
     pub plan: &'a Plan,
     /// The open directories of the files.
-    pub files: &'a Files,
+    pub files: &'a FileTree,
     /// The length of the run.
-    pub length: Length,
+    pub length: RunLength,
     /// The seed of the random choices.
     pub seed: u64,
 }
@@ -47,7 +47,7 @@ pub struct Run<'a> {
 /// State shared by all threads.
 pub(super) struct Shared<'a> {
     pub plan: &'a Plan,
-    pub files: &'a Files,
+    pub files: &'a FileTree,
     pub seed: u64,
     pub io_bytes: u64,
     pub operations: Vec<Operation>,
@@ -96,8 +96,8 @@ impl Shared<'_> {
 pub fn run(run: &Run, interrupted: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let operations = run.personality.operations()?;
     let loops = match run.length {
-        Length::Time(_) => u64::MAX,
-        Length::Operations(least) => least.div_ceil(operations.len() as u64),
+        RunLength::Time(_) => u64::MAX,
+        RunLength::Operations(least) => least.div_ceil(operations.len() as u64),
     };
     let shared = Shared {
         plan: run.plan,
@@ -150,7 +150,7 @@ fn together(run: &Run, shared: &Shared, interrupted: &dyn Fn() -> bool) -> Resul
                     // The threads that wait at the gate see that the run is over.
                     shared.over.store(true, Ordering::Relaxed);
                     gate.open();
-                    return Err(Error::Thread { number: number + 1, of: threads, source });
+                    return Err(Error::Thread { number: number + 1, threads, source });
                 }
             }
         }
@@ -181,12 +181,12 @@ impl Gate {
 }
 
 /// Waits until the run must end, and ends it.
-fn wait(length: Length, shared: &Shared, running: &AtomicU32, interrupted: &dyn Fn() -> bool) {
+fn wait(length: RunLength, shared: &Shared, running: &AtomicU32, interrupted: &dyn Fn() -> bool) {
     let begun = Instant::now();
     while running.load(Ordering::Acquire) > 0 && !interrupted() {
         let left = match length {
-            Length::Time(time) => time.saturating_sub(begun.elapsed()),
-            Length::Operations(_) => LOOK,
+            RunLength::Time(time) => time.saturating_sub(begun.elapsed()),
+            RunLength::Operations(_) => LOOK,
         };
         if left.is_zero() {
             break;
@@ -201,11 +201,11 @@ fn otherwise(operations: &[Operation]) -> Vec<usize> {
     let mut is_open = false;
     let go_on = |(at, operation): (usize, &Operation)| {
         is_open = match operation.kind() {
-            Kind::Create | Kind::Open => true,
-            Kind::Close => false,
+            OperationKind::Create | OperationKind::Open => true,
+            OperationKind::Close => false,
             _ => is_open,
         };
-        let behind = || operations[at..].iter().position(|after| after.kind() == Kind::Close);
+        let behind = || operations[at..].iter().position(|after| after.kind() == OperationKind::Close);
         if is_open { at + behind().expect("steps close the files they open") + 1 } else { at + 1 }
     };
     operations.iter().enumerate().map(go_on).collect()
@@ -214,19 +214,19 @@ fn otherwise(operations: &[Operation]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::personality::SetOfFiles;
+    use crate::personality::FileSet;
     use std::path::Path;
 
     /// Runs a personality below `root`.
-    fn ran(root: &Path, personality: &Personality, length: Length) -> Result<Outcome, Error> {
+    fn ran(root: &Path, personality: &Personality, length: RunLength) -> Result<Outcome, Error> {
         let plan = Plan::new(personality, 1)?;
         plan.make(root, &|| false)?;
-        let files = Files::open(&plan, root, personality.threads)?;
+        let files = FileTree::open(&plan, root, personality.threads)?;
         run(&Run { personality, plan: &plan, files: &files, length, seed: 1 }, &|| false)
     }
 
     fn counts(outcome: &Outcome) -> Vec<(&str, u64)> {
-        outcome.of.iter().map(|(kind, of)| (kind.as_str(), of.done)).collect()
+        outcome.by_kind.iter().map(|(kind, of)| (kind.as_str(), of.done)).collect()
     }
 
     /// The operation counts are those of the loops, and the remaining files match the counts.
@@ -263,13 +263,13 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let personality = Personality { threads: 4, ..Personality::find(name).unwrap().scaled(0.05) };
             let each = personality.operations().unwrap().len() as u64;
-            let outcome = ran(dir.path(), &personality, Length::Operations(each * 200)).unwrap();
+            let outcome = ran(dir.path(), &personality, RunLength::Operations(each * 200)).unwrap();
             assert_eq!(outcome.skipped, 0, "{name}");
             let expected: Vec<(&str, u64)> = expected.into_iter().map(|(kind, n)| (kind, 200 * n)).collect();
             assert_eq!(counts(&outcome), expected, "{name}");
             assert_eq!(outcome.operations, each * 200);
             assert!(outcome.read_bytes > 0 && outcome.written_bytes > 0 && outcome.mib_per_s > 0.0);
-            for of in outcome.of.values() {
+            for of in outcome.by_kind.values() {
                 let ordered =
                     [of.latency_us.median, of.latency_us.p99, of.latency_us.p999, of.latency_us.max];
                 assert!(ordered.is_sorted() && ordered[0] > 0.0 && of.worst_at_s >= 0.0);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn tiny(files: u64, preallocated: f64, steps: &[&str]) -> Personality {
-        let set = SetOfFiles {
+        let set = FileSet {
             files,
             mean_bytes: 3000,
             shape: 1.5,
@@ -301,8 +301,9 @@ mod tests {
     #[test]
     fn loop_without_files_ends_with_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        let error = ran(dir.path(), &tiny(20, 1.0, &["delete files"]), Length::Time(Duration::from_secs(60)));
-        assert!(matches!(error, Err(Error::Idle)), "{error:?}");
+        let error =
+            ran(dir.path(), &tiny(20, 1.0, &["delete files"]), RunLength::Time(Duration::from_secs(60)));
+        assert!(matches!(error, Err(Error::NoSuitableFile)), "{error:?}");
     }
 
     #[test]
@@ -312,7 +313,7 @@ mod tests {
         let plan = tiny(10, 1.0, &["stat files"]);
         // Threads may start late, so their own time may be shorter. Without a time limit the run would never end.
         let begun = Instant::now();
-        let outcome = ran(dir.path(), &plan, Length::Time(time)).unwrap();
+        let outcome = ran(dir.path(), &plan, RunLength::Time(time)).unwrap();
         assert!(begun.elapsed() >= time);
         assert!(outcome.time_s <= begun.elapsed().as_secs_f64(), "{}", outcome.time_s);
     }
@@ -321,7 +322,7 @@ mod tests {
     fn files_do_not_exceed_their_limit() {
         let dir = tempfile::tempdir().unwrap();
         let appends = tiny(1, 1.0, &["append 999 to files"]);
-        let outcome = ran(dir.path(), &appends, Length::Operations(3_000)).unwrap();
+        let outcome = ran(dir.path(), &appends, RunLength::Operations(3_000)).unwrap();
         assert_eq!(outcome.written_bytes, 3_000 * 999);
         let largest = std::fs::read_dir(dir.path().join("files/d1")).unwrap();
         let largest = largest.map(|entry| entry.unwrap().metadata().unwrap().len()).max().unwrap();
@@ -334,9 +335,9 @@ mod tests {
         let personality = tiny(10, 1.0, &["open files; read whole; close", "stat files"]);
         let plan = Plan::new(&personality, 1).unwrap();
         plan.make(dir.path(), &|| false).unwrap();
-        let files = Files::open(&plan, dir.path(), 3).unwrap();
+        let files = FileTree::open(&plan, dir.path(), 3).unwrap();
         std::fs::remove_dir_all(dir.path().join("files/d1")).unwrap();
-        let length = Length::Time(Duration::from_secs(600));
+        let length = RunLength::Time(Duration::from_secs(600));
         let error =
             run(&Run { personality: &personality, plan: &plan, files: &files, length, seed: 1 }, &|| false)
                 .unwrap_err()
@@ -350,8 +351,8 @@ mod tests {
         let personality = tiny(10, 1.0, &["stat files"]);
         let plan = Plan::new(&personality, 1).unwrap();
         plan.make(dir.path(), &|| false).unwrap();
-        let files = Files::open(&plan, dir.path(), 3).unwrap();
-        let length = Length::Time(Duration::from_secs(600));
+        let files = FileTree::open(&plan, dir.path(), 3).unwrap();
+        let length = RunLength::Time(Duration::from_secs(600));
         let ended =
             run(&Run { personality: &personality, plan: &plan, files: &files, length, seed: 1 }, &|| true);
         assert!(matches!(ended, Err(Error::Interrupted)));
@@ -367,10 +368,10 @@ mod tests {
             let personality =
                 Personality { threads: 4, ..Personality::find("varmail").unwrap().scaled(0.05) };
             let begun = Instant::now();
-            let outcome = ran(dir.path(), &personality, Length::Operations(20_000)).unwrap();
+            let outcome = ran(dir.path(), &personality, RunLength::Operations(20_000)).unwrap();
             // More than `time_s`, which starts with the first thread to run.
             let longest_s = 1.1 * begun.elapsed().as_secs_f64();
-            assert!(outcome.of.values().all(|of| of.worst_at_s <= longest_s), "{longest_s}");
+            assert!(outcome.by_kind.values().all(|of| of.worst_at_s <= longest_s), "{longest_s}");
         }
     }
 }

@@ -15,7 +15,7 @@ pub enum Error {
     },
     /// Invalid personality.
     #[error("{place} is not a personality: {why}")]
-    Unsound {
+    Invalid {
         /// The source of the text.
         place: String,
         /// The problem.
@@ -32,12 +32,12 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A thread cannot be started.
-    #[error("starting thread {number} of {of}: {source}; use fewer threads")]
+    #[error("starting thread {number} of {threads}: {source}; use fewer threads")]
     Thread {
         /// The number of the thread.
         number: u32,
         /// Number of threads of the run.
-        of: u32,
+        threads: u32,
         /// The cause.
         source: std::io::Error,
     },
@@ -56,7 +56,7 @@ pub enum Error {
         "no work left: no file of its sets can be chosen any more; a loop must create as many files as it \
          deletes"
     )]
-    Idle,
+    NoSuitableFile,
     /// A signal requested the end of the run.
     #[error("interrupted")]
     Interrupted,

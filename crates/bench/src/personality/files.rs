@@ -18,7 +18,7 @@ pub(super) struct FileId {
 }
 
 /// The files of all sets.
-pub struct Files {
+pub struct FileTree {
     root: OwnedFd,
     sets: Vec<Set>,
 }
@@ -35,9 +35,9 @@ enum Directory {
     Below(Box<[u8]>),
 }
 
-impl Files {
+impl FileTree {
     /// Opens the directories of a plan below `root`, for use by `threads` threads.
-    pub fn open(plan: &Plan, root: &Path, threads: u32) -> Result<Files, Error> {
+    pub fn open(plan: &Plan, root: &Path, threads: u32) -> Result<FileTree, Error> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &Path| {
             rustix::fs::open(path, flags, Mode::empty()).map_err(Error::io("opening the directory", path))
@@ -59,7 +59,7 @@ impl Files {
             }
             sets.push(Set { directories, of: planned.files.iter().map(|file| file.directory).collect() });
         }
-        Ok(Files { root: open(root)?, sets })
+        Ok(FileTree { root: open(root)?, sets })
     }
 
     /// Opens an existing file.
@@ -109,7 +109,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plan = Plan::new(&Personality::find("fileserver").unwrap().scaled(0.01), 3).unwrap();
         plan.make(dir.path(), &|| false).unwrap();
-        let mut files = Files::open(&plan, dir.path(), 1).unwrap();
+        let mut files = FileTree::open(&plan, dir.path(), 1).unwrap();
         for (planned, set) in plan.sets.iter().zip(&mut files.sets) {
             for (number, directory) in set.directories.iter_mut().enumerate().skip(2) {
                 assert!(matches!(directory, Directory::Open(_)));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A kind of operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum OperationKind {
     /// Creating and opening a file.
     Create,
     /// Opening an existing file.
@@ -26,32 +26,32 @@ pub enum Kind {
     Stat,
 }
 
-impl Kind {
+impl OperationKind {
     /// All kinds, in the order in which results are listed.
-    pub const ALL: [Kind; 9] = [
-        Kind::Create,
-        Kind::Open,
-        Kind::Read,
-        Kind::Write,
-        Kind::Append,
-        Kind::Fsync,
-        Kind::Close,
-        Kind::Delete,
-        Kind::Stat,
+    pub const ALL: [OperationKind; 9] = [
+        OperationKind::Create,
+        OperationKind::Open,
+        OperationKind::Read,
+        OperationKind::Write,
+        OperationKind::Append,
+        OperationKind::Fsync,
+        OperationKind::Close,
+        OperationKind::Delete,
+        OperationKind::Stat,
     ];
 
     /// The name in results.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Create => "create",
-            Kind::Open => "open",
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::Append => "append",
-            Kind::Fsync => "fsync",
-            Kind::Close => "close",
-            Kind::Delete => "delete",
-            Kind::Stat => "stat",
+            OperationKind::Create => "create",
+            OperationKind::Open => "open",
+            OperationKind::Read => "read",
+            OperationKind::Write => "write",
+            OperationKind::Append => "append",
+            OperationKind::Fsync => "fsync",
+            OperationKind::Close => "close",
+            OperationKind::Delete => "delete",
+            OperationKind::Stat => "stat",
         }
     }
 }

@@ -37,13 +37,13 @@ pub struct Personality {
     #[serde(rename = "loop")]
     pub steps: Vec<String>,
     /// The sets of files, by their names.
-    pub set: BTreeMap<String, SetOfFiles>,
+    pub set: BTreeMap<String, FileSet>,
 }
 
 /// A set of files that is created before the run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SetOfFiles {
+pub struct FileSet {
     /// Maximum number of files.
     pub files: u64,
     /// Mean size in bytes. Sizes have a gamma distribution.
@@ -84,9 +84,9 @@ impl Personality {
 
     /// Parses and checks a personality in TOML. `place` names the source of the text in errors.
     pub fn parse(text: &str, place: &str) -> Result<Personality, Error> {
-        let unsound = |why: String| Error::Unsound { place: place.to_owned(), why };
-        let personality: Personality = toml::from_str(text).map_err(|e| unsound(one_line(&e, text)))?;
-        let told = |flaw: Flaw| unsound(format!("line {}: {}", flaw.line(text), flaw.why));
+        let invalid = |why: String| Error::Invalid { place: place.to_owned(), why };
+        let personality: Personality = toml::from_str(text).map_err(|e| invalid(one_line(&e, text)))?;
+        let told = |flaw: Flaw| invalid(format!("line {}: {}", flaw.line(text), flaw.why));
         personality.validate().map_err(told)?;
         Ok(personality)
     }
@@ -98,8 +98,8 @@ impl Personality {
 
     /// The operations of the loop.
     pub fn operations(&self) -> Result<Vec<Operation>, Error> {
-        let unsound = |(_, why)| Error::Unsound { place: self.name.clone(), why };
-        parse(&self.steps, &self.sets()).map_err(unsound)
+        let invalid = |(_, why)| Error::Invalid { place: self.name.clone(), why };
+        parse(&self.steps, &self.sets()).map_err(invalid)
     }
 
     /// Returns why the personality is invalid, if it is.
@@ -144,7 +144,7 @@ impl Personality {
     }
 }
 
-impl SetOfFiles {
+impl FileSet {
     /// The invalid key and the reason.
     fn validate(&self, name: &str) -> Result<(), (&'static str, String)> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {

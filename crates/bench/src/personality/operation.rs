@@ -11,7 +11,7 @@
 //!
 //! A step that opens a file closes it.
 
-use super::kind::Kind;
+use super::kind::OperationKind;
 
 /// Maximum number of operations of a loop, including repetitions.
 const MOST_OPERATIONS: usize = 10_000;
@@ -76,17 +76,17 @@ pub struct AppendSize {
 
 impl Operation {
     /// The kind under which the operation is counted.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> OperationKind {
         match self {
-            Operation::Create { .. } => Kind::Create,
-            Operation::Open { .. } => Kind::Open,
-            Operation::Write => Kind::Write,
-            Operation::Read => Kind::Read,
-            Operation::Append(_) | Operation::AppendTo { .. } => Kind::Append,
-            Operation::Fsync => Kind::Fsync,
-            Operation::Close => Kind::Close,
-            Operation::Delete { .. } => Kind::Delete,
-            Operation::Stat { .. } => Kind::Stat,
+            Operation::Create { .. } => OperationKind::Create,
+            Operation::Open { .. } => OperationKind::Open,
+            Operation::Write => OperationKind::Write,
+            Operation::Read => OperationKind::Read,
+            Operation::Append(_) | Operation::AppendTo { .. } => OperationKind::Append,
+            Operation::Fsync => OperationKind::Fsync,
+            Operation::Close => OperationKind::Close,
+            Operation::Delete { .. } => OperationKind::Delete,
+            Operation::Stat { .. } => OperationKind::Stat,
         }
     }
 }
@@ -117,8 +117,8 @@ fn parse_step(step: &str, sets: &[&str]) -> Result<(usize, Vec<Operation>), Stri
     let mut operations = parsed.collect::<Result<Vec<_>, _>>()?;
     let opener = opened(&operations)?;
     if let Some(Operation::Open { set, .. }) = opener.map(|at| operations[at]) {
-        let has = |kind: Kind| operations.iter().any(|operation| operation.kind() == kind);
-        let (writes, appends) = (has(Kind::Write), has(Kind::Append));
+        let has = |kind: OperationKind| operations.iter().any(|operation| operation.kind() == kind);
+        let (writes, appends) = (has(OperationKind::Write), has(OperationKind::Append));
         if writes && appends {
             return Err("an existing file is either written whole or appended to; split this into two steps"
                 .to_owned());

@@ -1,6 +1,6 @@
 //! The result of a run.
 
-use super::kind::Kind;
+use super::kind::OperationKind;
 use super::load::Personality;
 use crate::metadata::{Latencies, LatencyBin, Quantiles};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,8 @@ pub struct Outcome {
     /// Operations without a suitable file, including the rest of their steps.
     pub skipped: u64,
     /// Results of each kind of operation in the run, by name.
-    pub of: BTreeMap<String, OperationOutcome>,
+    #[serde(rename = "of")]
+    pub by_kind: BTreeMap<String, OperationOutcome>,
 }
 
 /// The result of the operations of one kind.
@@ -50,9 +51,9 @@ pub struct OperationOutcome {
 /// The counts of a thread.
 #[derive(Default)]
 pub(super) struct Tally {
-    latencies: [Latencies; Kind::ALL.len()],
+    latencies: [Latencies; OperationKind::ALL.len()],
     /// The longest operation of each kind: latency and start, in nanoseconds.
-    worst: [(u64, u64); Kind::ALL.len()],
+    worst: [(u64, u64); OperationKind::ALL.len()],
     pub read_bytes: u64,
     pub written_bytes: u64,
     pub skipped: u64,
@@ -64,7 +65,7 @@ pub(super) struct Tally {
 impl Tally {
     /// Records a successful operation, with its latency and start.
     #[inline]
-    pub fn record(&mut self, kind: Kind, took_ns: u64, begun_ns: impl FnOnce() -> u64) {
+    pub fn record(&mut self, kind: OperationKind, took_ns: u64, begun_ns: impl FnOnce() -> u64) {
         self.done += 1;
         self.latencies[kind as usize].record(took_ns);
         if took_ns > self.worst[kind as usize].0 {
@@ -89,7 +90,7 @@ impl Outcome {
         let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
         let (read_bytes, written_bytes) = (sum(|tally| tally.read_bytes), sum(|tally| tally.written_bytes));
         let operations = sum(Tally::operations);
-        let of = Kind::ALL.iter().filter_map(|kind| {
+        let by_kind = OperationKind::ALL.iter().filter_map(|kind| {
             let mut all = Latencies::default();
             tallies.iter().for_each(|tally| all.add(&tally.latencies[*kind as usize]));
             let worst = tallies.iter().map(|tally| tally.worst[*kind as usize]).max().unwrap_or_default();
@@ -113,7 +114,7 @@ impl Outcome {
             written_bytes,
             mib_per_s: a_second((read_bytes + written_bytes) as f64 / f64::from(1 << 20)),
             skipped: sum(|tally| tally.skipped),
-            of: of.collect(),
+            by_kind: by_kind.collect(),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! width hold all files.
 
 use super::error::Error;
-use super::files::{FileId, Files};
-use super::load::{Personality, SetOfFiles};
+use super::files::{FileId, FileTree};
+use super::load::{FileSet, Personality};
 use super::operation::Operation;
 use super::random::Random;
 use std::path::Path;
@@ -61,7 +61,7 @@ impl Plan {
             _ => 0,
         });
         let appended = appended.max().unwrap_or(0);
-        let growth = |(set, planned): (&SetOfFiles, &PlannedSet)| {
+        let growth = |(set, planned): (&FileSet, &PlannedSet)| {
             let there = planned.files.iter().filter(|file| file.there).count() as u64;
             // Each thread may create a file before another is deleted, and a file grows until it is deleted.
             let open = u64::from(personality.threads).saturating_mul(set.mean_bytes);
@@ -103,7 +103,7 @@ impl Plan {
         for set in &self.sets {
             set.make_directories(root)?;
         }
-        let files = Files::open(self, root, 0)?;
+        let files = FileTree::open(self, root, 0)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let next = AtomicUsize::new(0);
         let places: Vec<FileId> =
@@ -144,7 +144,7 @@ impl Plan {
 }
 
 impl PlannedSet {
-    fn draw(name: &str, set: &SetOfFiles, mut random: Random) -> PlannedSet {
+    fn draw(name: &str, set: &FileSet, mut random: Random) -> PlannedSet {
         let size =
             |random: &mut Random| random.gamma(set.shape, set.mean_bytes as f64).round().max(1.0) as u64;
         let mut drawn = PlannedSet {
@@ -170,7 +170,7 @@ impl PlannedSet {
     }
 
     /// Adds a directory below `above` with its descendants, until the set has all its files.
-    fn grow(&mut self, above: u32, depth: f64, mean_depth: f64, set: &SetOfFiles, random: &mut Random) {
+    fn grow(&mut self, above: u32, depth: f64, mean_depth: f64, set: &FileSet, random: &mut Random) {
         let own = self.above.len() as u32;
         self.above.push(above);
         let limit = random.gamma(set.shape, mean_depth.max(f64::MIN_POSITIVE)).floor().clamp(1.0, MOST_DEPTH);

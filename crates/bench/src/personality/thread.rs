@@ -4,7 +4,7 @@ use super::choice::FileStates;
 use super::engine::Shared;
 use super::error::Error;
 use super::files::FileId;
-use super::kind::Kind;
+use super::kind::OperationKind;
 use super::operation::{AppendSize, Operation};
 use super::outcome::Tally;
 use super::random::Random;
@@ -69,7 +69,7 @@ impl<'a> Thread<'a> {
             }
             idle += 1;
             if idle == IDLE_LOOPS {
-                self.shared.fail(Error::Idle);
+                self.shared.fail(Error::NoSuitableFile);
             }
             // Another thread may be about to create a suitable file.
             std::thread::yield_now();
@@ -123,22 +123,28 @@ impl<'a> Thread<'a> {
             Operation::Delete { set } => self.delete(set),
             Operation::Stat { set } => self.stat(set),
             Operation::AppendTo { set, size } => self.append_to(set, size),
-            Operation::Read => self.of_open(Kind::Read, |file, this| read_all(file, this.buffer)),
-            Operation::Write => self.of_open(Kind::Write, |file, this| {
+            Operation::Read => self.of_open(OperationKind::Read, |file, this| read_all(file, this.buffer)),
+            Operation::Write => self.of_open(OperationKind::Write, |file, this| {
                 let place = this.writing.expect("a file is open");
                 let bytes = this.shared.plan.sets[place.set].files[place.file].bytes;
                 write_all(file, bytes, &this.shared.data)
             }),
             Operation::Append(size) => {
                 let bytes = self.size(size);
-                self.of_open(Kind::Append, |file, this| write_all(file, bytes, &this.shared.data))
+                self.of_open(OperationKind::Append, |file, this| write_all(file, bytes, &this.shared.data))
             }
-            Operation::Fsync => self.of_open(Kind::Fsync, |file, _| rustix::fs::fsync(file).map(|()| 0)),
+            Operation::Fsync => {
+                self.of_open(OperationKind::Fsync, |file, _| rustix::fs::fsync(file).map(|()| 0))
+            }
         }
     }
 
     /// Runs and times an operation.
-    fn timed<T>(&mut self, kind: Kind, work: impl FnOnce(&mut Self) -> Result<T, Errno>) -> Result<T, Errno> {
+    fn timed<T>(
+        &mut self,
+        kind: OperationKind,
+        work: impl FnOnce(&mut Self) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
         let begun = self.clock.raw();
         let done = work(self);
         let ended = self.clock.raw();
@@ -153,7 +159,7 @@ impl<'a> Thread<'a> {
     fn create(&mut self, set: usize) -> OpResult {
         let Some(file) = self.choice(set).take_missing(&mut self.random) else { return OpResult::NoFile };
         let place = FileId { set, file };
-        match self.timed(Kind::Create, |this| this.shared.files.create(place, &mut this.name)) {
+        match self.timed(OperationKind::Create, |this| this.shared.files.create(place, &mut this.name)) {
             Ok(open) => {
                 self.choice(set).made(file);
                 self.open = Some((place, open));
@@ -169,7 +175,9 @@ impl<'a> Thread<'a> {
     fn open(&mut self, set: usize, flags: OFlags) -> OpResult {
         let Some(file) = self.choice(set).take_existing(&mut self.random) else { return OpResult::NoFile };
         let place = FileId { set, file };
-        match self.timed(Kind::Open, |this| this.shared.files.open_file(place, flags, &mut this.name)) {
+        match self
+            .timed(OperationKind::Open, |this| this.shared.files.open_file(place, flags, &mut this.name))
+        {
             Ok(open) => {
                 self.open = Some((place, open));
                 OpResult::Well
@@ -183,7 +191,7 @@ impl<'a> Thread<'a> {
 
     fn close(&mut self) -> OpResult {
         let (place, file) = self.open.take().expect("steps close the files they open");
-        let closed = self.timed(Kind::Close, |_| close(file));
+        let closed = self.timed(OperationKind::Close, |_| close(file));
         self.choice(place.set).release(place.file);
         closed.map_or_else(|error| OpResult::Failed(place, error), |()| OpResult::Well)
     }
@@ -191,7 +199,7 @@ impl<'a> Thread<'a> {
     fn delete(&mut self, set: usize) -> OpResult {
         let Some(file) = self.choice(set).take_idle(&mut self.random) else { return OpResult::NoFile };
         let place = FileId { set, file };
-        let deleted = self.timed(Kind::Delete, |this| {
+        let deleted = self.timed(OperationKind::Delete, |this| {
             let (directory, name) = this.shared.files.name(place, &mut this.name);
             rustix::fs::unlinkat(directory, name, AtFlags::empty())
         });
@@ -210,7 +218,7 @@ impl<'a> Thread<'a> {
     fn stat(&mut self, set: usize) -> OpResult {
         let Some(file) = self.choice(set).take_existing(&mut self.random) else { return OpResult::NoFile };
         let place = FileId { set, file };
-        let looked = self.timed(Kind::Stat, |this| {
+        let looked = self.timed(OperationKind::Stat, |this| {
             let (directory, name) = this.shared.files.name(place, &mut this.name);
             rustix::fs::statat(directory, name, AtFlags::empty()).map(drop)
         });
@@ -221,7 +229,7 @@ impl<'a> Thread<'a> {
     /// An operation that transfers bytes of the open file.
     fn of_open(
         &mut self,
-        kind: Kind,
+        kind: OperationKind,
         work: impl FnOnce(&OwnedFd, &mut Moving) -> Result<u64, Errno>,
     ) -> OpResult {
         let (place, file) = self.open.take().expect("steps open the files they use");
@@ -234,9 +242,9 @@ impl<'a> Thread<'a> {
         self.moved(kind, moved, place)
     }
 
-    fn moved(&mut self, kind: Kind, moved: Result<u64, Errno>, place: FileId) -> OpResult {
+    fn moved(&mut self, kind: OperationKind, moved: Result<u64, Errno>, place: FileId) -> OpResult {
         match moved {
-            Ok(bytes) if kind == Kind::Read => self.tally.read_bytes += bytes,
+            Ok(bytes) if kind == OperationKind::Read => self.tally.read_bytes += bytes,
             Ok(bytes) => self.tally.written_bytes += bytes,
             Err(error) => return OpResult::Failed(place, error),
         }
@@ -259,10 +267,10 @@ impl<'a> Thread<'a> {
         }
         let (place, file) = self.kept[set].take().expect("the file was just opened");
         let bytes = self.size(size);
-        let written = self.timed(Kind::Append, |this| write_all(&file, bytes, &this.shared.data));
+        let written = self.timed(OperationKind::Append, |this| write_all(&file, bytes, &this.shared.data));
         let emptied = written.and_then(|written| self.keep_small(place, &file, written).map(|()| written));
         self.kept[set] = Some((place, file));
-        self.moved(Kind::Append, emptied, place)
+        self.moved(OperationKind::Append, emptied, place)
     }
 
     /// Truncates a file that exceeds the limit of its set.

@@ -192,31 +192,31 @@ fn wrong_and_missing_objects_are_counted_and_named() {
 fn full_disk_ends_the_precreate_phase_unless_ignored() {
     struct Full(Posix);
     impl Interface for Full {
-        fn prepare(&mut self) -> Result<(), Failure> {
+        fn prepare(&mut self) -> Result<(), InterfaceError> {
             self.0.prepare()
         }
-        fn finish(&mut self) -> Result<(), Failure> {
+        fn finish(&mut self) -> Result<(), InterfaceError> {
             self.0.finish()
         }
-        fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+        fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
             self.0.make_set(set)
         }
-        fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+        fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
             self.0.remove_set(set)
         }
-        fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+        fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
             if object.set.rank == 1 && object.item == 5 {
                 return Err(rustix::io::Errno::NOSPC.into());
             }
             self.0.write(object, contents)
         }
-        fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+        fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
             self.0.stat(object)
         }
-        fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+        fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
             self.0.read(object, bytes, into)
         }
-        fn delete(&mut self, object: Object) -> Result<(), Failure> {
+        fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
             self.0.delete(object)
         }
     }
@@ -240,30 +240,30 @@ fn full_disk_ends_the_precreate_phase_unless_ignored() {
 fn lost_rank_ends_the_others() {
     struct Panics;
     impl Interface for Panics {
-        fn prepare(&mut self) -> Result<(), Failure> {
+        fn prepare(&mut self) -> Result<(), InterfaceError> {
             Ok(())
         }
-        fn finish(&mut self) -> Result<(), Failure> {
+        fn finish(&mut self) -> Result<(), InterfaceError> {
             Ok(())
         }
-        fn make_set(&mut self, _: Set) -> Result<(), Failure> {
+        fn make_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
             Ok(())
         }
-        fn remove_set(&mut self, _: Set) -> Result<(), Failure> {
+        fn remove_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
             Ok(())
         }
-        fn write(&mut self, object: Object, _: &[u8]) -> Result<(), Failure> {
+        fn write(&mut self, object: Object, _: &[u8]) -> Result<(), InterfaceError> {
             // The third rank panics; the others would run for weeks.
             std::thread::sleep(Duration::from_millis(1));
             if object.set.rank == 2 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
         }
-        fn stat(&mut self, _: Object) -> Result<u64, Failure> {
+        fn stat(&mut self, _: Object) -> Result<u64, InterfaceError> {
             Ok(0)
         }
-        fn read(&mut self, _: Object, _: u64, _: &mut Vec<u8>) -> Result<(), Failure> {
+        fn read(&mut self, _: Object, _: u64, _: &mut Vec<u8>) -> Result<(), InterfaceError> {
             Ok(())
         }
-        fn delete(&mut self, _: Object) -> Result<(), Failure> {
+        fn delete(&mut self, _: Object) -> Result<(), InterfaceError> {
             Ok(())
         }
     }
@@ -296,7 +296,7 @@ fn lost_rank_ends_the_others() {
 fn object_sizes_may_vary() {
     let dir = crate::dir();
     let root = dir.path().join("out");
-    let sizes = Sizes::Uniform { least: 0, most: 9_000 };
+    let sizes = SizeDistribution::Uniform { least: 0, most: 9_000 };
     let outcomes = on_files(&Settings { object_size: sizes, precreate: 200, ..small() }, 2, &root);
     assert!(outcomes.iter().all(|o| o.errors == 0), "{outcomes:?}");
     let mib = outcomes[0].mib_per_s * outcomes[0].time_s;
@@ -309,9 +309,12 @@ fn invalid_settings_are_refused() {
     for (settings, what) in [
         (Settings { data_sets: 0, ..small() }, "data set"),
         (Settings { iterations: 21, ..small() }, "21 iterations"),
-        (Settings { object_size: Sizes::Uniform { least: 2, most: 1 }, ..small() }, "between 2 and 1"),
-        (Settings { object_size: Sizes::Fixed(1 << 40), ..small() }, "too large"),
-        (Settings { waiting: Waiting::Fixed(-1.0), ..small() }, "-1"),
+        (
+            Settings { object_size: SizeDistribution::Uniform { least: 2, most: 1 }, ..small() },
+            "between 2 and 1",
+        ),
+        (Settings { object_size: SizeDistribution::Fixed(1 << 40), ..small() }, "too large"),
+        (Settings { waiting: WaitingFactor::Fixed(-1.0), ..small() }, "-1"),
         (Settings { precreate: u64::MAX, ..small() }, "fewer"),
     ] {
         let error = settings.check(2).unwrap_err().to_string();
@@ -325,7 +328,7 @@ fn output_is_parsed_like_the_published_format() {
     let outcomes = on_files(&small(), 2, &dir.path().join("out"));
     let mut text = heading(&small(), "posix", 2);
     for outcome in &outcomes {
-        text += &format!("{}\n", line(outcome));
+        text += &format!("{}\n", phase_line(outcome));
         rank_lines(outcome).for_each(|rank| text += &format!("{rank}\n"));
     }
     // The pattern of the script that comes with md-workbench: (phase).* (obj) obj/s.*?( (mib) Mib/s)? \((errs) errs

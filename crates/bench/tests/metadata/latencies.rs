@@ -13,10 +13,10 @@ struct Recorder {
     most: usize,
 }
 
-impl Watch for Recorder {
-    fn begins(&mut self, _: Phase, _: u32) {}
+impl PhaseObserver for Recorder {
+    fn phase_started(&mut self, _: Phase, _: u32) {}
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
         self.outcomes.push(outcome.clone());
         if self.outcomes.len() < self.most { Ok(()) } else { Err(Error::Settings("enough".to_owned())) }
     }
@@ -24,9 +24,10 @@ impl Watch for Recorder {
 
 fn go(settings: &Settings, ranks: u32, most: usize) -> (Vec<PhaseOutcome>, Result<(), Error>) {
     let (settings, ranks) = (settings.clone(), Ranks::Threads(ranks));
-    let task = Task { settings, ranks, keeper: Keeper::Null, run_info: None };
-    let member = || Command::new("false");
-    let launch = Launch { task: &task, remote: &no_service, interrupted: &|| false, member: &member };
+    let task = Task { settings, ranks, backend: Backend::Null, run_info: None };
+    let rank_command = || Command::new("false");
+    let launch =
+        Launch { task: &task, remote: &no_service, interrupted: &|| false, rank_command: &rank_command };
     let mut told = Recorder { outcomes: Vec::new(), most };
     let done = launch.run(&mut told);
     (told.outcomes, done)

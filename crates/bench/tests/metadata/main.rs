@@ -16,10 +16,10 @@ fn dir() -> tempfile::TempDir {
 #[derive(Default)]
 struct Recorder(Vec<PhaseOutcome>);
 
-impl Watch for Recorder {
-    fn begins(&mut self, _: Phase, _: u32) {}
+impl PhaseObserver for Recorder {
+    fn phase_started(&mut self, _: Phase, _: u32) {}
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
         self.0.push(outcome.clone());
         Ok(())
     }

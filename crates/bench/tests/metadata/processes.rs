@@ -1,7 +1,7 @@
 //! Processes as ranks: the results are those of threads, and killing one ends the run.
 
 use crate::Recorder;
-use ranks::{Group as _, Member, Patience, Processes};
+use ranks::{Group as _, ProcessRank, Processes, Timeouts};
 use senesce_bench::metadata::*;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 #[test]
 #[ignore = "run by the others, as a rank"]
-fn member() {
-    let (mut group, job) = Member::join().unwrap();
+fn rank_process() {
+    let (mut group, job) = ProcessRank::join().unwrap();
     let (settings, root): (Settings, PathBuf) = serde_json::from_slice(&job).unwrap();
     std::fs::write(root.with_extension(group.rank().to_string()), std::process::id().to_string()).unwrap();
     let mut files = Posix::new(&root);
@@ -22,7 +22,7 @@ fn start(settings: &Settings, ranks: u32, root: &Path) -> Processes {
     let command = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["processes::member", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+            .args(["processes::rank_process", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
             .stdout(Stdio::null());
         command
     };
@@ -58,7 +58,7 @@ fn killed_rank_is_named_and_ends_the_run() {
     let dir = crate::dir();
     let root = dir.path().join("out");
     let mut group = start(&settings, 4, &root);
-    group.patience = Patience { exit_status: Duration::from_secs(3600), exit: Duration::from_millis(50) };
+    group.timeouts = Timeouts { exit_status: Duration::from_secs(3600), exit: Duration::from_millis(50) };
     let victim = root.with_extension("2");
     let first = root.join("2_0/file-0");
     let killer = std::thread::spawn(move || {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use betree::{FileStorage, Options, Params, Storage, Store};
 
-use super::{Each, Entries, SYNC_EVERY};
+use super::{Entries, EntryVisitor, SYNC_EVERY};
 
 /// Creates an empty store on a device.
 pub fn make(device: &Path) -> Result<()> {
@@ -30,7 +30,7 @@ pub fn insert(device: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Res
     Ok(store.close()?)
 }
 
-pub fn scan(device: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
+pub fn scan(device: &Path, cache_bytes: u64, each: &mut EntryVisitor<'_>) -> Result<()> {
     let store = open(device, cache_bytes)?;
     let mut scan = store.scan(b"", None);
     while let Some((key, value)) = scan.next_entry()? {

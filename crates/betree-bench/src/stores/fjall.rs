@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use super::{Each, Entries, SYNC_EVERY};
+use super::{Entries, EntryVisitor, SYNC_EVERY};
 
 fn open(path: &Path, cache_bytes: u64) -> Result<(Database, Keyspace)> {
     let store = Database::builder(path.join("fjall")).cache_size(cache_bytes / 2).open()?;
@@ -26,7 +26,7 @@ pub fn insert(path: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Resul
     Ok(store.persist(PersistMode::SyncAll)?)
 }
 
-pub fn scan(path: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
+pub fn scan(path: &Path, cache_bytes: u64, each: &mut EntryVisitor<'_>) -> Result<()> {
     let (_store, keyspace) = open(path, cache_bytes)?;
     for entry in keyspace.iter() {
         let (key, value) = entry.into_inner()?;

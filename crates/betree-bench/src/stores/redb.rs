@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition};
 
-use super::{Each, Entries, SYNC_EVERY};
+use super::{Entries, EntryVisitor, SYNC_EVERY};
 
 const TABLE: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entries");
 
@@ -32,7 +32,7 @@ pub fn insert(path: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Resul
     Ok(())
 }
 
-pub fn scan(path: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
+pub fn scan(path: &Path, cache_bytes: u64, each: &mut EntryVisitor<'_>) -> Result<()> {
     let store = open(path, cache_bytes)?;
     let table = store.begin_read()?.open_table(TABLE)?;
     for entry in table.iter()? {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use rocksdb::{BlockBasedOptions, Cache, DB, DBCompressionType, Options, ReadOptions};
 
-use super::{Each, Entries, SYNC_EVERY};
+use super::{Entries, EntryVisitor, SYNC_EVERY};
 
 fn open(path: &Path, cache_bytes: u64) -> Result<DB> {
     let mut blocks = BlockBasedOptions::default();
@@ -34,7 +34,7 @@ pub fn insert(path: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Resul
     Ok(())
 }
 
-pub fn scan(path: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
+pub fn scan(path: &Path, cache_bytes: u64, each: &mut EntryVisitor<'_>) -> Result<()> {
     let store = open(path, cache_bytes)?;
     let mut read = ReadOptions::default();
     // Automatic read-ahead starts small and ends at 256 KiB; the documentation recommends this value for long scans.

@@ -2,7 +2,7 @@
 
 use super::personality::{Fio, Personality};
 use crate::units;
-use bench::metadata::{Phase, Sizes, Waiting};
+use bench::metadata::{Phase, SizeDistribution, WaitingFactor};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub enum BenchKind {
     MetadataRank,
     /// Run a benchmark for an experiment
     #[command(hide = true)]
-    MetadataApart,
+    MetadataSubprocess,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -100,7 +100,7 @@ pub struct Metadata {
     pub repeats: u32,
     /// Object size: 3900, 1KiB..64KiB (uniform), or lognormal:4KiB:1.5 (median, sigma)
     #[arg(long, value_name = "SIZE", default_value = "3900", value_parser = units::sizes)]
-    pub object_size: Sizes,
+    pub object_size: SizeDistribution,
     /// Rank distance between writer and reader
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub offset: u32,
@@ -115,7 +115,7 @@ pub struct Metadata {
     pub wear_out: bool,
     /// Wait after each operation, in multiples of its latency; `adaptive` steps through 0, 1/16, 1/8 … 4
     #[arg(long, value_name = "FACTOR", default_value = "0", value_parser = units::waiting)]
-    pub waiting: Waiting,
+    pub waiting: WaitingFactor,
     /// Only stat and read in the benchmark phase
     #[arg(long)]
     pub read_only: bool,

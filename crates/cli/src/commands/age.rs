@@ -26,7 +26,7 @@ pub fn run(args: &Age) -> Result<()> {
         return vm_dispatch::run(&dispatch);
     }
     if let Some((workload, round)) = workload {
-        mpi::alone()?;
+        mpi::require_single_process()?;
         return workload::run(args, workload, round);
     }
     let spec = spec(args)?;

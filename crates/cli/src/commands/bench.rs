@@ -15,10 +15,12 @@ pub fn run(kind: &BenchKind) -> Result<()> {
         BenchKind::Metadata(args) => metadata::run(args, ::mpi::World::join(::disk::interrupted)?),
         BenchKind::Personality(args) => personality::run(args),
         BenchKind::Fio(args) => fio::run(args),
-        BenchKind::MetadataRank => Ok(::bench::metadata::member(&remote::open, &disk::interrupted)?),
-        BenchKind::MetadataApart => Ok(::bench::metadata::apart(&remote::open, &disk::interrupted, &|| {
-            self_command("metadata-rank")
-        })?),
+        BenchKind::MetadataRank => Ok(::bench::metadata::rank_main(&remote::open, &disk::interrupted)?),
+        BenchKind::MetadataSubprocess => {
+            Ok(::bench::metadata::subprocess_main(&remote::open, &disk::interrupted, &|| {
+                self_command("metadata-rank")
+            })?)
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::work::Work;
-use bench::metadata::{self, Imported, ImportedPhase};
+use bench::metadata::{self, ImportedPhase, ImportedResults};
 use results::measures::{self, MeasureInstance};
 use results::{Measurement, NewRun, Store};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct ImportedFile {
     pub file: PathBuf,
     /// Its contents.
     #[serde(flatten)]
-    pub imported: Imported,
+    pub imported: ImportedResults,
 }
 
 /// Imports result files of the metadata benchmark to the store of the work directory, each as a separate run. If a file cannot be read,

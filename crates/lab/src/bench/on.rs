@@ -4,7 +4,7 @@ use super::{MetadataOutcome, MetadataSpec, recorded};
 use crate::Error;
 use crate::aged_pair::{self, Access, Plan, Subject, Timing, Turn};
 use crate::rollback::Restored;
-use bench::metadata::{Keeper, PhaseOutcome, Task};
+use bench::metadata::{Backend, PhaseOutcome, Task};
 use results::Watch;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -67,8 +67,8 @@ pub fn metadata_on(
     let mut side = |turn: &mut Turn| -> Result<MetadataOutcome, Error> {
         let dir = turn.own_dir()?;
         turn.target.drop_caches()?;
-        let keeper = Keeper::Posix { root: dir.path().join("objects") };
-        let task = Task { keeper, ..spec.task.clone() };
+        let backend = Backend::Posix { root: dir.path().join("objects") };
+        let task = Task { backend, ..spec.task.clone() };
         let spec = MetadataSpec { name: metadata_side(on, turn.subject), task, ..spec.clone() };
         recorded(&spec, turn.store, None, turn.watch, seen)
     };

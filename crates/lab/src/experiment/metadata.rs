@@ -14,7 +14,9 @@ use crate::bench::{begins, record_phase};
 use crate::manifest::Home;
 use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
-use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall, Task};
+use bench::metadata::{
+    self, Backend, Phase, PhaseOutcome, Ranks, Settings, SizeDistribution, Stonewall, Task,
+};
 use disk::modelled::Clock;
 use disk::{MemoryLimit, Session};
 use fs::Target;
@@ -111,7 +113,7 @@ impl Metadata {
             precreate: each(self.precreate),
             iterations: each(self.iterations),
             repeats: repeats.try_into().unwrap_or(u32::MAX),
-            object_size: Sizes::Fixed(self.object_bytes),
+            object_size: SizeDistribution::Fixed(self.object_bytes),
             stonewall: after.map(|after| Stonewall { after, wear_out: false }),
             seed,
             ..Settings::default()
@@ -199,7 +201,7 @@ impl Measuring<'_> {
         let limit = cell.task.limit_bytes().map(|bytes| MemoryLimit::new(self.session, bytes)).transpose()?;
         let mut command = (self.apart)();
         limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
-        let keeper = Keeper::Posix { root: target.root().join("objects") };
+        let backend = Backend::Posix { root: target.root().join("objects") };
         let title = format!("{name}, {processes} processes");
         let mut recorder = Recorder {
             title,
@@ -209,8 +211,8 @@ impl Measuring<'_> {
             failed: None,
             phases: Vec::new(),
         };
-        let task = Task { settings, ranks: Ranks::Processes(processes), keeper, run_info: None };
-        let done = metadata::run_apart(&mut command, &task, &disk::interrupted, &mut recorder);
+        let task = Task { settings, ranks: Ranks::Processes(processes), backend, run_info: None };
+        let done = metadata::run_in_subprocess(&mut command, &task, &disk::interrupted, &mut recorder);
         let (failed, phases) = (recorder.failed.take(), recorder.phases);
         failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;
         limit.map_or(Ok(()), MemoryLimit::remove)?;
@@ -253,8 +255,8 @@ impl Recorder<'_> {
     }
 }
 
-impl metadata::Watch for Recorder<'_> {
-    fn begins(&mut self, phase: Phase, iteration: u32) {
+impl metadata::PhaseObserver for Recorder<'_> {
+    fn phase_started(&mut self, phase: Phase, iteration: u32) {
         begins(self.watch, &self.title, phase, iteration);
         match self.clock_ns() {
             Ok(ns) => self.begun_ns = ns,
@@ -262,7 +264,7 @@ impl metadata::Watch for Recorder<'_> {
         }
     }
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
         if self.failed.is_none() {
             self.failed = self.note(outcome).err();
         }

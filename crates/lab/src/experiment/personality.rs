@@ -12,7 +12,7 @@ use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
 use crate::{AgeSpec, Error};
 use ager::{Conditions, Method};
-use bench::personality::{Kind, Length, Personality, Plan};
+use bench::personality::{OperationKind, Personality, Plan, RunLength};
 use disk::model::Model;
 use replay::{Data, OnFull};
 use results::measures;
@@ -67,13 +67,13 @@ pub(super) const EXAMPLES: &str = "read_per_s, read_median_us, read_p99_us, read
 
 /// Whether `name` is a measure of a kind of operation.
 pub(super) fn is_measure(name: &str) -> bool {
-    let of_kind = |kind: &Kind| {
+    let of_kind = |kind: &OperationKind| {
         let kind = kind.name();
         let latency = |quantile: &str| measures::LATENCY_US.of(&format!("{kind}_{quantile}"));
         measures::OPERATION_PER_S.of(kind).name() == name
             || QUANTILES.iter().any(|quantile| latency(quantile).name() == name)
     };
-    Kind::ALL.iter().any(of_kind)
+    OperationKind::ALL.iter().any(of_kind)
 }
 
 impl OnAged {
@@ -158,7 +158,7 @@ impl Serving<'_> {
         let task = &self.cell.task;
         let personality = task.personality()?;
         let plan = Plan::new(&personality, self.cell.seed).map_err(bench_error)?;
-        let length = Length::Time(Duration::from_secs_f64(task.time_s));
+        let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
         let (dirty_bytes, seed) = (task.dirty_bytes, self.cell.seed);
         let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
         let on = Subject::Aged { work: self.images.to_owned(), name: name.clone() };

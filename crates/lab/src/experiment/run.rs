@@ -38,7 +38,7 @@ pub struct RunSpec {
     pub store: Option<StoreLocation>,
     /// Whether checkpoints that the store already holds are reused.
     pub resume: bool,
-    /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::apart`].
+    /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::subprocess_main`].
     pub apart: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,

@@ -1,16 +1,16 @@
 //! The store in a PostgreSQL database, in a separate schema: many machines can fill it concurrently.
 
 use super::sql::{Dialect, Failure, Row, Sql, Value};
-use std::cell::{Cell as Slot, RefCell};
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
-use stores::{Cell, Database};
+use stores::{ColumnValue, Database};
 
 /// A database.
 pub(super) struct Postgres {
     url: String,
     database: RefCell<Database>,
     /// Whether a transaction is open; a lost connection ends it.
-    within: Slot<bool>,
+    within: Cell<bool>,
     /// The holder of the runs of this process.
     held_by: RefCell<Option<String>>,
 }
@@ -53,14 +53,14 @@ impl Postgres {
     /// Connects to the database at `url`.
     pub fn open(url: &str) -> Result<Postgres, Failure> {
         let database = RefCell::new(connect(url)?);
-        Ok(Postgres { url: url.to_owned(), database, within: Slot::new(false), held_by: RefCell::default() })
+        Ok(Postgres { url: url.to_owned(), database, within: Cell::new(false), held_by: RefCell::default() })
     }
 
     /// Sends a request to the database, and repeats it if the connection was lost between two statements: figures take hours, and a server
     /// may be restarted meanwhile.
     fn ask<T>(
         &self,
-        action: impl Fn(&mut Database) -> Result<T, bench::metadata::Failure>,
+        action: impl Fn(&mut Database) -> Result<T, bench::metadata::InterfaceError>,
     ) -> Result<T, Failure> {
         let done = action(&mut self.database.borrow_mut());
         if done.is_ok() || self.within.get() || !self.database.borrow().is_closed() {
@@ -97,26 +97,26 @@ fn connect_again(url: &str) -> Result<Database, Failure> {
     }
 }
 
-fn failure(failure: bench::metadata::Failure) -> Failure {
+fn failure(failure: bench::metadata::InterfaceError) -> Failure {
     failure.0.into()
 }
 
-fn cells(values: &[Value]) -> Vec<Cell> {
+fn cells(values: &[Value]) -> Vec<ColumnValue> {
     let cell = |value: &Value| match value {
-        Value::Null => Cell::Null,
-        Value::Int(value) => Cell::Int(*value),
-        Value::Real(value) => Cell::Real(*value),
-        Value::Text(value) => Cell::Text(value.clone()),
+        Value::Null => ColumnValue::Null,
+        Value::Int(value) => ColumnValue::Int(*value),
+        Value::Real(value) => ColumnValue::Real(*value),
+        Value::Text(value) => ColumnValue::Text(value.clone()),
     };
     values.iter().map(cell).collect()
 }
 
-fn row(cells: Vec<Cell>) -> Row {
+fn row(cells: Vec<ColumnValue>) -> Row {
     let value = |cell| match cell {
-        Cell::Null => Value::Null,
-        Cell::Int(value) => Value::Int(value),
-        Cell::Real(value) => Value::Real(value),
-        Cell::Text(value) => Value::Text(value),
+        ColumnValue::Null => Value::Null,
+        ColumnValue::Int(value) => Value::Int(value),
+        ColumnValue::Real(value) => Value::Real(value),
+        ColumnValue::Text(value) => Value::Text(value),
     };
     Row(cells.into_iter().map(value).collect())
 }

@@ -3,7 +3,7 @@
 use crate::server::{SECRET, Server};
 use bench::metadata::*;
 use rustix::process::Signal;
-use senesce_stores::Patience;
+use senesce_stores::Timeouts;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 struct Recorder(Vec<PhaseOutcome>);
 
-impl Watch for Recorder {
-    fn begins(&mut self, _: Phase, _: u32) {}
+impl PhaseObserver for Recorder {
+    fn phase_started(&mut self, _: Phase, _: u32) {}
 
-    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
         self.0.push(outcome.clone());
         Ok(())
     }
@@ -24,7 +24,7 @@ impl Watch for Recorder {
 
 /// A job: its phases, and its result.
 struct Job<'a> {
-    keeper: &'a Keeper,
+    backend: &'a Backend,
     ranks: u32,
     run_info: Option<&'a Path>,
 }
@@ -40,21 +40,21 @@ impl Job<'_> {
         let task = Task {
             settings: settings.clone(),
             ranks: Ranks::Threads(self.ranks),
-            keeper: self.keeper.clone(),
+            backend: self.backend.clone(),
             run_info: self.run_info.map(Path::to_owned),
         };
-        let member = || Command::new("false");
-        let launch = Launch { task: &task, remote, interrupted: &|| false, member: &member };
+        let rank_command = || Command::new("false");
+        let launch = Launch { task: &task, remote, interrupted: &|| false, rank_command: &rank_command };
         let done = launch.run(&mut told);
         let kept = self.run_info.and_then(|path| std::fs::read_to_string(path).ok());
-        let all = format!("{:?} {:?} {done:?} {kept:?}", self.keeper, told.0);
+        let all = format!("{:?} {:?} {done:?} {kept:?}", self.backend, told.0);
         assert!(!all.contains(SECRET), "a secret was printed or stored: {all}");
         (told.0, done)
     }
 }
 
 fn small() -> Settings {
-    let object_size = Sizes::Uniform { least: 0, most: 9_000 };
+    let object_size = SizeDistribution::Uniform { least: 0, most: 9_000 };
     Settings { data_sets: 3, precreate: 12, iterations: 8, repeats: 2, object_size, ..Settings::default() }
 }
 
@@ -71,11 +71,11 @@ fn counts(phases: &[PhaseOutcome]) -> Vec<Counts> {
 pub fn behaves_like_files(remote: &Remote) {
     for ranks in [1, 4] {
         let dir = tempfile::tempdir().unwrap();
-        let files = Keeper::Posix { root: dir.path().join("out") };
-        let (expected, done) = Job { keeper: &files, ranks, run_info: None }.run(&small());
+        let files = Backend::Posix { root: dir.path().join("out") };
+        let (expected, done) = Job { backend: &files, ranks, run_info: None }.run(&small());
         done.unwrap();
-        let keeper = Keeper::Remote(remote.clone());
-        let (phases, done) = Job { keeper: &keeper, ranks, run_info: None }.run(&small());
+        let backend = Backend::Remote(remote.clone());
+        let (phases, done) = Job { backend: &backend, ranks, run_info: None }.run(&small());
         done.unwrap();
         assert_eq!(counts(&phases), counts(&expected), "{phases:#?}");
         assert!(phases.iter().all(|phase| phase.errors == 0));
@@ -95,17 +95,17 @@ pub fn is_empty(remote: &Remote) {
 pub fn counts_errors(remote: &Remote, gone: &str, missing_deletes: u64) {
     let dir = tempfile::tempdir().unwrap();
     let info = dir.path().join("info");
-    let keeper = Keeper::Remote(remote.clone());
+    let backend = Backend::Remote(remote.clone());
     let job = |phases| {
         let settings = Settings { phases, repeats: 1, ..small() };
-        let job = Job { keeper: &keeper, ranks: 2, run_info: Some(&info) };
+        let job = Job { backend: &backend, ranks: 2, run_info: Some(&info) };
         let (phases, done) = job.run(&settings);
         (phases, done.map_err(|error| error.to_string()))
     };
     job(Phases { precreate: true, ..NONE }).1.unwrap();
     let refused = job(Phases { precreate: true, ..NONE }).1.unwrap_err();
     assert!(refused.contains("not empty") && refused.contains("--phases cleanup"), "{refused}");
-    let object = |rank, number, item| Object { set: Set { rank, number }, item };
+    let object = |rank, number, item| Object { set: DataSet { rank, number }, item };
     let mut interface = senesce_stores::open(remote).unwrap();
     let mut contents = Vec::new();
     let bytes = interface.stat(object(0, 1, 4)).unwrap();
@@ -139,31 +139,31 @@ struct Interrupting {
 }
 
 impl Interface for Interrupting {
-    fn prepare(&mut self) -> Result<(), Failure> {
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
         self.inner.prepare()
     }
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), InterfaceError> {
         self.inner.finish()
     }
-    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.inner.make_set(set)
     }
-    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         self.inner.remove_set(set)
     }
-    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
         self.inner.write(object, contents)
     }
-    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+    fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             (self.act)();
         }
         self.inner.stat(object)
     }
-    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
         self.inner.read(object, bytes, into)
     }
-    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+    fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
         self.inner.delete(object)
     }
 }
@@ -178,16 +178,16 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
     for (leave, come_back) in [killed, stopped] {
         let dir = tempfile::tempdir().unwrap();
         let info = dir.path().join("info");
-        let keeper = Keeper::Remote(remote.clone());
+        let backend = Backend::Remote(remote.clone());
         let settings =
             Settings { data_sets: 2, precreate: 150, iterations: 150, repeats: 3, ..Settings::default() };
-        let job = Job { keeper: &keeper, ranks: 4, run_info: Some(&info) };
+        let job = Job { backend: &backend, ranks: 4, run_info: Some(&info) };
         let (left, leaving) = (Arc::new(AtomicI64::new(100)), server.clone());
         let act: Arc<dyn Fn() + Send + Sync> = Arc::new(move || leave(&mut leaving.lock().unwrap()));
         // Each rank gives up for good; otherwise three benchmarks and a cleanup would each wait for hundreds of answers.
-        let patience = Patience { answer: Duration::from_secs(2), futile: Duration::from_secs(1) };
+        let timeouts = Timeouts { answer: Duration::from_secs(2), give_up: Duration::from_secs(1) };
         let (phases, done) = job.run_by(&settings, &move |remote: &Remote| {
-            let inner = senesce_stores::open_with(remote, patience)?;
+            let inner = senesce_stores::open_with(remote, timeouts)?;
             Ok(Box::new(Interrupting { inner, left: left.clone(), act: act.clone() }))
         });
         let error = done.unwrap_err().to_string();

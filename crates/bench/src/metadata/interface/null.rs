@@ -1,46 +1,46 @@
 //! An interface that stores nothing and never fails, to measure the overhead of the benchmark.
 
-use super::{Failure, Interface};
-use crate::metadata::object::{Object, Set};
+use super::{Interface, InterfaceError};
+use crate::metadata::object::{DataSet, Object};
 
 /// An interface that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Null;
 
 impl Interface for Null {
-    fn prepare(&mut self) -> Result<(), Failure> {
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn make_set(&mut self, _: Set) -> Result<(), Failure> {
+    fn make_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn remove_set(&mut self, _: Set) -> Result<(), Failure> {
+    fn remove_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn write(&mut self, _: Object, _: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, _: Object, _: &[u8]) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn stat(&mut self, _: Object) -> Result<u64, Failure> {
+    fn stat(&mut self, _: Object) -> Result<u64, InterfaceError> {
         Ok(0)
     }
 
-    fn read(&mut self, _: Object, _: u64, _: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self, _: Object, _: u64, _: &mut Vec<u8>) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn delete(&mut self, _: Object) -> Result<(), Failure> {
+    fn delete(&mut self, _: Object) -> Result<(), InterfaceError> {
         Ok(())
     }
 
-    fn keeps_contents(&self) -> bool {
+    fn stores_contents(&self) -> bool {
         false
     }
 }

@@ -1,8 +1,8 @@
 //! Files in directories, through ordinary system calls: a directory `RANK_NUMBER` per data set, and a file `file-ITEM` per object. Paths are
 //! relative to the root, as for a program that works there, so the depth of the root is not measured.
 
-use super::{Failure, Interface};
-use crate::metadata::object::{Object, Set};
+use super::{Interface, InterfaceError};
+use crate::metadata::object::{DataSet, Object};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
@@ -38,20 +38,20 @@ impl Posix {
     }
 
     /// The root, and the path of a data set relative to it.
-    fn set(&mut self, set: Set) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
+    fn set(&mut self, set: DataSet) -> Result<(BorrowedFd<'_>, &CStr), InterfaceError> {
         self.path.clear();
         self.add_set(set);
         self.below_root()
     }
 
     /// The root, and the path of an object relative to it.
-    fn object(&mut self, object: Object) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
+    fn object(&mut self, object: Object) -> Result<(BorrowedFd<'_>, &CStr), InterfaceError> {
         self.path.clear();
         self.add_object(object);
         self.below_root()
     }
 
-    fn add_set(&mut self, set: Set) {
+    fn add_set(&mut self, set: DataSet) {
         write!(self.path, "{}_{}", set.rank, set.number).expect("writing to memory succeeds");
     }
 
@@ -60,12 +60,13 @@ impl Posix {
         write!(self.path, "/file-{}", object.item).expect("writing to memory succeeds");
     }
 
-    fn below_root(&mut self) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
+    fn below_root(&mut self) -> Result<(BorrowedFd<'_>, &CStr), InterfaceError> {
         if self.dir.is_none() {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let opened = rustix::fs::open(&self.root, flags, Mode::empty());
-            let why =
-                |e: Errno| Failure(format!("opening {}: {}", self.root.display(), std::io::Error::from(e)));
+            let why = |e: Errno| {
+                InterfaceError(format!("opening {}: {}", self.root.display(), std::io::Error::from(e)))
+            };
             self.dir = Some(opened.map_err(why)?);
         }
         self.path.push(0);
@@ -80,15 +81,16 @@ impl Posix {
 }
 
 impl Interface for Posix {
-    fn prepare(&mut self) -> Result<(), Failure> {
-        let why =
-            |what: &str, error: std::io::Error| Failure(format!("{what} {}: {error}", self.root.display()));
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
+        let why = |what: &str, error: std::io::Error| {
+            InterfaceError(format!("{what} {}: {error}", self.root.display()))
+        };
         match std::fs::create_dir(&self.root) {
             Ok(()) => self.made = true,
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                 let mut entries = std::fs::read_dir(&self.root).map_err(|e| why("reading", e))?;
                 if entries.next().is_some() {
-                    return Err(Failure(format!(
+                    return Err(InterfaceError(format!(
                         "{} is not empty; name a new or empty directory, or delete the objects of an earlier \
                          run with `--phases cleanup`",
                         self.root.display()
@@ -100,19 +102,19 @@ impl Interface for Posix {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), InterfaceError> {
         if self.made {
             std::fs::remove_dir(&self.root)?;
         }
         Ok(())
     }
 
-    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         let (dir, path) = self.set(set)?;
         Ok(rustix::fs::mkdirat(dir, path, Mode::from_raw_mode(0o755))?)
     }
 
-    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
         let (dir, path) = self.set(set)?;
         match rustix::fs::unlinkat(dir, path, AtFlags::REMOVEDIR) {
             // Objects that an earlier deletion failed to remove, or that an unfinished run left.
@@ -130,14 +132,14 @@ impl Interface for Posix {
         }
     }
 
-    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
         let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
         let (dir, path) = self.object(object)?;
         let file = rustix::fs::openat(dir, path, flags, Mode::from_raw_mode(0o644))?;
         let mut left = contents;
         while !left.is_empty() {
             match rustix::io::write(&file, left) {
-                Ok(0) => return Err(Failure("cannot write more".to_owned())),
+                Ok(0) => return Err(InterfaceError("cannot write more".to_owned())),
                 Ok(written) => left = &left[written..],
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(e) => return Err(e.into()),
@@ -146,12 +148,12 @@ impl Interface for Posix {
         close(file)
     }
 
-    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+    fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
         let (dir, path) = self.object(object)?;
         Ok(rustix::fs::statat(dir, path, AtFlags::empty())?.st_size as u64)
     }
 
-    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
         let (dir, path) = self.object(object)?;
         let file = rustix::fs::openat(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         into.reserve(bytes as usize);
@@ -165,14 +167,14 @@ impl Interface for Posix {
         close(file)
     }
 
-    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+    fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
         let (dir, path) = self.object(object)?;
         Ok(rustix::fs::unlinkat(dir, path, AtFlags::empty())?)
     }
 }
 
 /// Closes a file and returns errors: some file systems report a failed write only then.
-fn close(file: OwnedFd) -> Result<(), Failure> {
+fn close(file: OwnedFd) -> Result<(), InterfaceError> {
     use std::os::fd::IntoRawFd as _;
     // SAFETY: the descriptor is owned and not used afterwards.
     let closed = unsafe { rustix::io::try_close(file.into_raw_fd()) };

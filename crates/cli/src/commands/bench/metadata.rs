@@ -8,7 +8,8 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::metadata::{
-    self, Failure, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Service, Settings, Stonewall, Task,
+    self, Backend, Interface, InterfaceError, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
+    Stonewall, Task,
 };
 use lab::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use mpi::World;
@@ -22,11 +23,11 @@ pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     if let Some(image) = &args.on {
         return on::run(args, image, world.is_some());
     }
-    let spec = spec_of(args, ranks(args, world.as_ref())?, keeper(args)?)?;
+    let spec = spec_of(args, ranks(args, world.as_ref())?, backend(args)?)?;
     let Some(mut world) = world else { return conduct(args, &spec, None) };
     let (rank, host) = (world.rank(), world.host());
     let here = || format!("rank {rank} on {host}");
-    let mut interface = open(&spec.task.keeper).map_err(|failure| anyhow!(failure.0)).with_context(here)?;
+    let mut interface = open(&spec.task.backend).map_err(|error| anyhow!(error.0)).with_context(here)?;
     if rank == 0 {
         return conduct(
             args,
@@ -58,10 +59,10 @@ fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
 }
 
 /// Opens the storage interface of a rank under MPI.
-fn open(keeper: &Keeper) -> Result<Box<dyn Interface>, Failure> {
-    match keeper {
-        Keeper::MpiIo { root } => mpi::mpi_io(root),
-        keeper => keeper.open(&remote::open),
+fn open(backend: &Backend) -> Result<Box<dyn Interface>, InterfaceError> {
+    match backend {
+        Backend::MpiIo { root } => mpi::mpi_io(root),
+        backend => backend.open(&remote::open),
     }
 }
 
@@ -88,15 +89,15 @@ fn shown<'a>(
     spec: &MetadataSpec,
     written: &'a mut Result<()>,
 ) -> impl FnMut(&PhaseOutcome) + 'a {
-    let Task { settings, keeper, ranks, .. } = &spec.task;
-    let mut heading = Some(metadata::heading(settings, keeper.name(), ranks.number()));
+    let Task { settings, backend, ranks, .. } = &spec.task;
+    let mut heading = Some(metadata::heading(settings, backend.name(), ranks.number()));
     move |outcome| {
         for failure in &outcome.failures {
             eprintln!("{failure}");
         }
         if !args.json {
             let mut text = heading.take().unwrap_or_default();
-            text += &metadata::line(outcome);
+            text += &metadata::phase_line(outcome);
             if args.process_reports {
                 metadata::rank_lines(outcome).for_each(|line| text += &format!("\n{line}"));
             }
@@ -142,32 +143,32 @@ fn import(args: &Metadata, work: &Path) -> Result<()> {
     output::table(&["file", "phase", "repeat", "objects/s", "MiB/s", "errors"], rows)
 }
 
-fn keeper(args: &Metadata) -> Result<Keeper> {
+fn backend(args: &Metadata) -> Result<Backend> {
     let of_files = matches!(args.interface, InterfaceKind::Posix | InterfaceKind::Null);
     if of_files && (args.url.is_some() || args.credentials.is_some()) {
         bail!("--url and --credentials need a service: give --interface");
     }
     Ok(match args.interface {
-        InterfaceKind::Null => Keeper::Null,
-        InterfaceKind::Posix => Keeper::Posix { root: root(args)? },
-        InterfaceKind::MpiIo => Keeper::MpiIo { root: root(args)? },
-        InterfaceKind::ObjectStore => remote::keeper(args, Service::ObjectStore)?,
-        InterfaceKind::Postgres => remote::keeper(args, Service::Postgres)?,
-        InterfaceKind::Mongodb => remote::keeper(args, Service::Mongodb)?,
+        InterfaceKind::Null => Backend::Null,
+        InterfaceKind::Posix => Backend::Posix { root: root(args)? },
+        InterfaceKind::MpiIo => Backend::MpiIo { root: root(args)? },
+        InterfaceKind::ObjectStore => remote::backend(args, Service::ObjectStore)?,
+        InterfaceKind::Postgres => remote::backend(args, Service::Postgres)?,
+        InterfaceKind::Mongodb => remote::backend(args, Service::Mongodb)?,
     })
 }
 
-fn spec_of(args: &Metadata, ranks: Ranks, keeper: Keeper) -> Result<MetadataSpec> {
+fn spec_of(args: &Metadata, ranks: Ranks, backend: Backend) -> Result<MetadataSpec> {
     Ok(MetadataSpec {
-        name: args.name.clone().unwrap_or_else(|| keeper.name().to_owned()),
+        name: args.name.clone().unwrap_or_else(|| backend.name().to_owned()),
         work: args.work.clone(),
-        task: Task { settings: settings(args)?, ranks, keeper, run_info: Some(args.run_info.clone()) },
+        task: Task { settings: settings(args)?, ranks, backend, run_info: Some(args.run_info.clone()) },
         remote: &remote::open,
         memory_bytes: args.memory,
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
         member: || super::self_command("metadata-rank"),
-        apart: || super::self_command("metadata-apart"),
+        apart: || super::self_command("metadata-subprocess"),
         command: crate::commands::command_line(),
     })
 }

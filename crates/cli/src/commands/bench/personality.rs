@@ -5,7 +5,7 @@ use crate::args::{self, Against};
 use crate::output;
 use crate::progress::Progress;
 use anyhow::Result;
-use bench::personality::{Length, Personality};
+use bench::personality::{Personality, RunLength};
 use lab::{PersonalityOutcome, PersonalitySpec};
 use results::Interval;
 
@@ -21,7 +21,7 @@ pub fn run(args: &args::Personality) -> Result<()> {
         against: args.subject.against == Against::Unaged,
         disk: args.subject.disk.clone(),
         dirty_bytes: args.dirty,
-        length: args.operations.map_or(Length::Time(args.time), Length::Operations),
+        length: args.operations.map_or(RunLength::Time(args.time), RunLength::Operations),
         repeat: args.subject.repeat,
         seed: args.seed,
         command: crate::commands::command_line(),

@@ -2,13 +2,13 @@
 
 use crate::args::Metadata;
 use anyhow::{Result, anyhow, bail};
-use bench::metadata::{Failure, Interface, Keeper, Remote, Service};
+use bench::metadata::{Backend, Interface, InterfaceError, Remote, Service};
 
 /// The service that the arguments name.
-pub fn keeper(args: &Metadata, service: Service) -> Result<Keeper> {
+pub fn backend(args: &Metadata, service: Service) -> Result<Backend> {
     let credentials = args.credentials.as_deref().map(std::path::absolute).transpose()?;
     let remote = Remote::new(service, args.url.as_deref(), credentials.as_deref())
-        .map_err(|failure| anyhow!("{failure}"))?;
+        .map_err(|error| anyhow!("{error}"))?;
     if args.root.is_some() {
         bail!("--root is for files; name the service with --url");
     }
@@ -19,15 +19,15 @@ pub fn keeper(args: &Metadata, service: Service) -> Result<Keeper> {
     if in_memory && args.processes {
         bail!("this interface does not work with --processes; leave it out");
     }
-    Ok(Keeper::Remote(remote))
+    Ok(Backend::Remote(remote))
 }
 
 /// Opens the interface of a service for one rank.
-pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
+pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, InterfaceError> {
     #[cfg(feature = "stores")]
     return stores::open(remote);
     #[cfg(not(feature = "stores"))]
-    Err(Failure(without(remote.service)))
+    Err(InterfaceError(without(remote.service)))
 }
 
 fn without(service: Service) -> String {

@@ -6,7 +6,7 @@ use crate::commands::aged;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use bench::metadata::Keeper;
+use bench::metadata::Backend;
 use lab::{MetadataSpec, OnAged};
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     let (work, name) = aged::locate(args.work.as_deref(), image)?;
     let ranks = super::ranks(args, None)?;
     // `lab::metadata_on` sets the directory when the file system is mounted.
-    let keeper = Keeper::Posix { root: PathBuf::new() };
-    let mut spec = MetadataSpec { work: Some(work), ..super::spec_of(args, ranks, keeper)? };
+    let backend = Backend::Posix { root: PathBuf::new() };
+    let mut spec = MetadataSpec { work: Some(work), ..super::spec_of(args, ranks, backend)? };
     // All phases belong to one run, so no later run needs the state.
     spec.task.run_info = None;
     let mut progress = Progress::new();

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::launched::launched;
-use bench::metadata::{Failure, Interface};
+use bench::metadata::{Interface, InterfaceError};
 use ranks::Group;
 use std::path::Path;
 
@@ -47,9 +47,9 @@ impl Group for World {
 }
 
 /// Objects in files below `root`, accessed through MPI-IO: not available without MPI.
-pub fn mpi_io(_: &Path) -> Result<Box<dyn Interface>, Failure> {
-    Err(Failure("this program is built without MPI; rebuild it with `--features mpi`".to_owned()))
+pub fn mpi_io(_: &Path) -> Result<Box<dyn Interface>, InterfaceError> {
+    Err(InterfaceError("this program is built without MPI; rebuild it with `--features mpi`".to_owned()))
 }
 
 /// Finalizes the joined world, if any.
-pub fn end(_: bool) {}
+pub fn finalize(_: bool) {}

@@ -3,41 +3,41 @@
 //! In data set d, a rank reads and deletes in the set of the rank `offset · (d + 1)` before it, and writes into the set of the rank as many
 //! after it, counted in a ring.
 
-use super::object::{Object, Set};
+use super::object::{DataSet, Object};
 use super::settings::Settings;
 
-/// The walk of one rank.
+/// The access pattern of one rank.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct AccessPattern {
     rank: u32,
     ranks: u32,
     offset: u32,
     precreate: u64,
 }
 
-impl Walk {
-    /// The walk of `rank` among `ranks`.
-    pub fn new(settings: &Settings, rank: u32, ranks: u32) -> Walk {
-        Walk { rank, ranks, offset: settings.offset, precreate: settings.precreate }
+impl AccessPattern {
+    /// The pattern of `rank` among `ranks`.
+    pub fn new(settings: &Settings, rank: u32, ranks: u32) -> AccessPattern {
+        AccessPattern { rank, ranks, offset: settings.offset, precreate: settings.precreate }
     }
 
     /// A data set of this rank.
-    pub fn own(&self, number: u32) -> Set {
-        Set { rank: self.rank, number }
+    pub fn own_set(&self, number: u32) -> DataSet {
+        DataSet { rank: self.rank, number }
     }
 
     /// The object that the rank stats, reads and deletes at `position` in data set `number`.
-    pub fn reads(&self, number: u32, position: u64) -> Object {
-        Object { set: Set { rank: self.before(number), number }, item: position }
+    pub fn object_to_read(&self, number: u32, position: u64) -> Object {
+        Object { set: DataSet { rank: self.before(number), number }, item: position }
     }
 
     /// The object that the rank writes at that position.
-    pub fn writes(&self, number: u32, position: u64) -> Object {
-        Object { set: Set { rank: self.behind(number), number }, item: self.precreate + position }
+    pub fn object_to_write(&self, number: u32, position: u64) -> Object {
+        Object { set: DataSet { rank: self.behind(number), number }, item: self.precreate + position }
     }
 
     /// The items in its own data set `number` when each rank is at its entry of `positions`: those created and not deleted since.
-    pub fn holds(&self, number: u32, positions: &[u64]) -> std::ops::Range<u64> {
+    pub fn remaining_items(&self, number: u32, positions: &[u64]) -> std::ops::Range<u64> {
         // The rank that reads from this rank is as far behind it as the rank that this one reads from is before it.
         let deleted = positions[self.behind(number) as usize];
         let written = positions[self.before(number) as usize];
@@ -71,27 +71,28 @@ mod tests {
         ) {
             let settings = Settings { offset, data_sets, precreate: 6, ..Settings::default() };
             let ranks = positions.len() as u32;
-            let walks: Vec<Walk> = (0..ranks).map(|rank| Walk::new(&settings, rank, ranks)).collect();
+            let patterns: Vec<AccessPattern> =
+                (0..ranks).map(|rank| AccessPattern::new(&settings, rank, ranks)).collect();
             let mut there = BTreeSet::new();
-            for (walk, number) in walks.iter().flat_map(|w| (0..data_sets).map(move |n| (w, n))) {
-                there.extend((0..6).map(|item| Object { set: walk.own(number), item }));
+            for (pattern, number) in patterns.iter().flat_map(|p| (0..data_sets).map(move |n| (p, n))) {
+                there.extend((0..6).map(|item| Object { set: pattern.own_set(number), item }));
             }
             for number in 0..data_sets {
-                for (walk, &position) in walks.iter().zip(&positions) {
+                for (pattern, &position) in patterns.iter().zip(&positions) {
                     for at in 0..position {
-                        prop_assert!(there.insert(walk.writes(number, at)));
+                        prop_assert!(there.insert(pattern.object_to_write(number, at)));
                     }
                 }
-                for (walk, &position) in walks.iter().zip(&positions) {
+                for (pattern, &position) in patterns.iter().zip(&positions) {
                     for at in 0..position {
-                        prop_assert!(there.remove(&walk.reads(number, at)));
+                        prop_assert!(there.remove(&pattern.object_to_read(number, at)));
                     }
                 }
             }
-            for walk in &walks {
+            for pattern in &patterns {
                 for number in 0..data_sets {
-                    for item in walk.holds(number, &positions) {
-                        let object = Object { set: walk.own(number), item };
+                    for item in pattern.remaining_items(number, &positions) {
+                        let object = Object { set: pattern.own_set(number), item };
                         prop_assert!(there.remove(&object));
                     }
                 }
