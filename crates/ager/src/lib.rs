@@ -16,11 +16,11 @@ mod legs;
 mod live_names;
 pub mod mail;
 pub mod micro;
-pub mod office;
 mod planned;
 mod random;
 mod sizes;
 pub mod snapshots;
+pub mod synthetic;
 mod tree;
 
 pub use ager::{Ager, Conditions, LeftOut, LiveFile, MOST_OVERWRITES, Method, Plan, Reached, State};

@@ -4,8 +4,8 @@ use crate::args::Verify;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use activity::ActivitySet;
-use ager::office::OfficeOptions;
 use ager::snapshots::{Options, ShortLived, snapshot_files};
+use ager::synthetic::SyntheticOptions;
 use anyhow::Result;
 use lab::{Case, Home, Made, Verified, VerifySpec};
 
@@ -44,7 +44,7 @@ fn case(args: &Verify) -> Result<Case> {
     if !args.builtin {
         return Ok(Case::Replayed { real, options, write_back_bytes: args.write_back, made });
     }
-    let office = OfficeOptions {
+    let synthetic = SyntheticOptions {
         size_bytes: args.size,
         days: args.days,
         at_once: args.concurrency.into(),
@@ -52,7 +52,7 @@ fn case(args: &Verify) -> Result<Case> {
         fullness: args.fullness,
         seed: args.seed,
     };
-    Ok(Case::Office { office, options, write_back_bytes: args.write_back, made })
+    Ok(Case::Synthetic { synthetic, options, write_back_bytes: args.write_back, made })
 }
 
 fn show(verified: &Verified) -> Result<()> {

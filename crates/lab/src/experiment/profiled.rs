@@ -31,7 +31,7 @@ pub(super) use nature::SIDES;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profiled {
-    /// The profile. `nature` captures the profile of a file system used by a synthetic office.
+    /// The profile. `nature` captures the profile of a file system aged by a synthetic workload.
     pub profile: String,
     /// How operations are chosen.
     pub method: Method,
@@ -41,7 +41,7 @@ pub struct Profiled {
     pub fullness: f64,
     /// Bytes created over capacity; without it the method decides.
     pub overwrites: Option<f64>,
-    /// Days of work of the office.
+    /// Days of the synthetic workload.
     pub days: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Verification in experiments: compares a real file system, used by a synthetic office, with one on which the workload of its snapshots
+//! Verification in experiments: compares a real file system, aged by a synthetic workload, with one on which the workload of its snapshots
 //! was replayed (Smith and Seltzer 1997, Figures 3 and 4).
 
 use super::cell::Cell;
@@ -9,8 +9,8 @@ use crate::manifest::Home;
 use crate::series::Identity;
 use crate::verify::{Case, Verified, made};
 use activity::ActivitySet;
-use ager::office::OfficeOptions;
 use ager::snapshots::{Options, ShortLived};
+use ager::synthetic::SyntheticOptions;
 use disk::Session;
 use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch};
@@ -57,7 +57,7 @@ impl Default for Verification {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// A day of the office; day 0 is the initial filling.
+    /// A day of the synthetic workload; day 0 is the initial filling.
     Day,
     /// The upper bound of a class of file sizes on the last day: files larger than half of it.
     SizeClass,
@@ -130,8 +130,8 @@ impl Verifying<'_> {
             return Ok(());
         }
         let (task, size_bytes, seed) = (&self.cell.task, self.scale.size_bytes, self.cell.seed);
-        let case = Case::Office {
-            office: OfficeOptions {
+        let case = Case::Synthetic {
+            synthetic: SyntheticOptions {
                 size_bytes,
                 days: task.days,
                 at_once: task.at_once,
