@@ -43,9 +43,9 @@ pub struct SyntheticOptions {
     /// Number of days.
     pub days: u64,
     /// Number of concurrent tasks.
-    pub at_once: usize,
+    pub concurrency: usize,
     /// Work intervals per day and GiB of the file system.
-    pub windows: u64,
+    pub intervals: u64,
     /// The share of the file system in use after two thirds of the days.
     pub fullness: f64,
     /// Seed of all random choices.
@@ -54,8 +54,8 @@ pub struct SyntheticOptions {
 
 impl SyntheticOptions {
     /// Intervals per day, at least 4.
-    pub fn windows_a_day(&self) -> u64 {
-        ((self.size_bytes * self.windows) >> 30).max(4)
+    pub fn intervals_per_day(&self) -> u64 {
+        ((self.size_bytes * self.intervals) >> 30).max(4)
     }
 }
 
@@ -125,19 +125,19 @@ impl SyntheticWorkload {
         while self.files.fullness()? < FULL_AT_FIRST {
             let done = (self.files.fullness()? / FULL_AT_FIRST * 100.0) as u64;
             watch(done, 100);
-            self.window(false)?;
+            self.run_interval(false)?;
         }
         Ok(())
     }
 
     fn work(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
-        let windows = self.options.windows_a_day();
+        let intervals = self.options.intervals_per_day();
         let grown = (self.day as f64 / (self.options.days as f64 * 2.0 / 3.0)).min(1.0);
         let aim = FULL_AT_FIRST + (self.options.fullness - FULL_AT_FIRST) * grown;
-        for window in 0..windows {
+        for interval in 0..intervals {
             let is_full = self.files.fullness()? > aim;
-            self.window(is_full)?;
-            watch(window + 1, windows);
+            self.run_interval(is_full)?;
+            watch(interval + 1, intervals);
         }
         for (actor, _) in &mut self.actors {
             self.files.run(vec![actor.night(&mut self.random)], &mut self.random)?;
@@ -146,10 +146,10 @@ impl SyntheticWorkload {
     }
 
     /// Runs one task each of a few distinct actors.
-    fn window(&mut self, is_full: bool) -> Result<(), Error> {
+    fn run_interval(&mut self, is_full: bool) -> Result<(), Error> {
         let mut tasks = Vec::new();
         let mut shares: Vec<f64> = self.actors.iter().map(|(_, share)| *share).collect();
-        for _ in 0..self.options.at_once.clamp(1, self.actors.len()) {
+        for _ in 0..self.options.concurrency.clamp(1, self.actors.len()) {
             let left: f64 = shares.iter().sum();
             let scaled: Vec<f64> = shares.iter().map(|share| share / left).collect();
             let chosen = self.random.weighted(&scaled);
@@ -209,8 +209,8 @@ mod tests {
         let options = SyntheticOptions {
             size_bytes: 32 << 20,
             days: 3,
-            at_once: 3,
-            windows: 96,
+            concurrency: 3,
+            intervals: 96,
             fullness: 0.8,
             seed: 5,
         };

@@ -161,8 +161,8 @@ pub(crate) fn made(
 fn scale_intervals(options: &Options, snapshots: &[Snapshot], synthetic: &SyntheticOptions) -> Options {
     let ends = |snapshot: Option<&Snapshot>| snapshot.map_or(0, |snapshot| snapshot.info().ended_ns);
     let worked_ns = ends(snapshots.last()) - ends(snapshots.first());
-    let windows = i64::try_from(synthetic.days * synthetic.windows_a_day()).unwrap_or(i64::MAX).max(1);
-    Options { write_back_ns: options.write_back_ns.map(|_| worked_ns / windows), ..options.clone() }
+    let intervals = i64::try_from(synthetic.days * synthetic.intervals_per_day()).unwrap_or(i64::MAX).max(1);
+    Options { write_back_ns: options.write_back_ns.map(|_| worked_ns / intervals), ..options.clone() }
 }
 
 fn seed(case: &Case) -> Option<u64> {
@@ -189,7 +189,7 @@ fn parameters(case: &Case) -> serde_json::Value {
         }),
         Case::Synthetic { synthetic, options, write_back_bytes, made } => serde_json::json!({
             "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
-            "office": { "days": synthetic.days, "at_once": synthetic.at_once, "windows": synthetic.windows, "fullness": synthetic.fullness },
+            "office": { "days": synthetic.days, "at_once": synthetic.concurrency, "windows": synthetic.intervals, "fullness": synthetic.fullness },
         }),
     }
 }

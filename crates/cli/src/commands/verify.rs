@@ -47,8 +47,8 @@ fn case(args: &Verify) -> Result<Case> {
     let synthetic = SyntheticOptions {
         size_bytes: args.size,
         days: args.days,
-        at_once: args.concurrency.into(),
-        windows: args.intervals,
+        concurrency: args.concurrency.into(),
+        intervals: args.intervals,
         fullness: args.fullness,
         seed: args.seed,
     };

@@ -30,9 +30,11 @@ pub struct Verification {
     /// Days of work.
     pub days: u64,
     /// Number of concurrent tasks.
-    pub at_once: usize,
+    #[serde(rename(serialize = "at_once"), alias = "at_once")]
+    pub concurrency: usize,
     /// Intervals per day and GiB.
-    pub windows: u64,
+    #[serde(rename(serialize = "windows"), alias = "windows")]
+    pub intervals: u64,
     /// Share of the file system in use at the end.
     pub fullness: f64,
     /// The replay syncs after this many bytes.
@@ -45,8 +47,8 @@ impl Default for Verification {
             by: By::Day,
             method: Method::Told,
             days: 10,
-            at_once: 5,
-            windows: 120,
+            concurrency: 5,
+            intervals: 120,
             fullness: 0.85,
             write_back_bytes: 512 << 10,
         }
@@ -87,8 +89,8 @@ impl Verification {
             Some(&day) if self.by == By::Day && day > days => {
                 Err(Error::Refused(format!("no day {day}: the simulated history has {days} days")))
             }
-            _ if self.at_once == 0 || self.windows == 0 || self.write_back_bytes == 0 => {
-                Err(Error::Refused("at_once, windows and write_back_bytes must not be 0".to_owned()))
+            _ if self.concurrency == 0 || self.intervals == 0 || self.write_back_bytes == 0 => {
+                Err(Error::Refused("concurrency, intervals and write_back_bytes must not be 0".to_owned()))
             }
             _ if !(self.fullness > 0.0 && self.fullness < 1.0) => {
                 Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)))
@@ -134,8 +136,8 @@ impl Verifying<'_> {
             synthetic: SyntheticOptions {
                 size_bytes,
                 days: task.days,
-                at_once: task.at_once,
-                windows: task.windows,
+                concurrency: task.concurrency,
+                intervals: task.intervals,
                 fullness: task.fullness,
                 seed,
             },

@@ -32,8 +32,8 @@ impl Profiling<'_> {
         let options = SyntheticOptions {
             size_bytes,
             days: task.days,
-            at_once: 5,
-            windows: 120,
+            concurrency: 5,
+            intervals: 120,
             fullness: task.fullness,
             seed,
         };
