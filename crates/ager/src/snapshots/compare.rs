@@ -261,8 +261,8 @@ impl Planner<'_> {
         self.counts.unlinks += lost.len() as u64;
         if let Some(update) = data::update(self.options, (&self.a.snapshot, a), (&self.b.snapshot, b)) {
             let modified = self.b.entry(b).modified_ns;
-            let is_told = self.options.updates == Updates::Told && self.is_between(modified);
-            let at = if is_told { modified } else { self.changed(b) };
+            let is_inferred = self.options.updates == Updates::Inferred && self.is_between(modified);
+            let at = if is_inferred { modified } else { self.changed(b) };
             match growth::of_appended(self.options, (&self.b.snapshot, b), update, self.from, at) {
                 Some(parts) => self.grow(anchor, NONE, parts.into_iter()),
                 None => drop(self.push(at, Act::Update { b: anchor, update })),

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn long_writes_are_split_into_parts() {
-        let options = Options { write_back_ns: Some(10), ..Options::told(1) };
+        let options = Options { write_back_ns: Some(10), ..Options::full_metadata(1) };
         let of = |len, first, last| parts(&options, len, first, last);
         let three = of(3 * BLOCK_BYTES + 1, 100, 120);
         assert_eq!(three.iter().map(|part| part.at).collect::<Vec<_>>(), [100, 110, 120]);

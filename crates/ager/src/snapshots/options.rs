@@ -38,7 +38,8 @@ pub enum Updates {
     /// was not written. If all earlier data keeps its place on disk, the file was appended to, truncated, or
     /// overwritten in place; if some does, the rest was written; otherwise the file was truncated to 0 and
     /// rewritten. Without extents, a file that grew was appended to.
-    Told,
+    #[serde(rename = "told")]
+    Inferred,
 }
 
 /// Files that are created and deleted between two snapshots.
@@ -106,12 +107,12 @@ impl Options {
     }
 
     /// The most accurate options, without short-lived files, which need a set of profiles.
-    pub fn told(seed: u64) -> Options {
+    pub fn full_metadata(seed: u64) -> Options {
         Options {
             seed,
             place: Place::Paths,
             deletions: Deletions::Lifetimes,
-            updates: Updates::Told,
+            updates: Updates::Inferred,
             renames: true,
             links: true,
             symlinks: true,

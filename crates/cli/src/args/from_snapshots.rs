@@ -97,7 +97,7 @@ impl FromSnapshots {
     pub fn options(&self) -> Result<Options> {
         let mut options = match self.published {
             true => Options::published(self.seed),
-            false => Options::told(self.seed),
+            false => Options::full_metadata(self.seed),
         };
         let by_group = Place::CylinderGroups { inodes_per_group: self.inodes_per_group };
         match self.place {
@@ -116,7 +116,7 @@ impl FromSnapshots {
         }
         match self.updates {
             Some(Updated::Rewrite) => options.updates = Updates::Rewrite,
-            Some(Updated::Inferred) => options.updates = Updates::Told,
+            Some(Updated::Inferred) => options.updates = Updates::Inferred,
             None => {}
         }
         options.renames &= !self.no_renames;

@@ -27,7 +27,8 @@ fn case(args: &Verify) -> Result<Case> {
     if !args.against.is_empty() {
         return Ok(Case::Given { real, replayed: snapshot_files(&args.against)? });
     }
-    let options = if args.published { Options::published(args.seed) } else { Options::told(args.seed) };
+    let options =
+        if args.published { Options::published(args.seed) } else { Options::full_metadata(args.seed) };
     let set = args.short_lived.as_deref().map(ActivitySet::load).transpose()?;
     let options = Options { short_lived: set.map(ShortLived::published), ..options };
     let made = Made {

@@ -45,7 +45,7 @@ impl Default for Verification {
     fn default() -> Verification {
         Verification {
             by: By::Day,
-            method: Method::Told,
+            method: Method::FullMetadata,
             days: 10,
             concurrency: 5,
             intervals: 120,
@@ -69,8 +69,9 @@ pub enum By {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// From all data in the snapshots.
-    Told,
+    /// From all metadata in the snapshots.
+    #[serde(rename(serialize = "told"), alias = "told")]
+    FullMetadata,
     /// As published, with short-lived files from the built-in activity profiles.
     Published,
 }
@@ -101,7 +102,7 @@ impl Verification {
 
     fn workload(&self, seed: u64) -> Options {
         match self.method {
-            Method::Told => Options::told(seed),
+            Method::FullMetadata => Options::full_metadata(seed),
             Method::Published => Options {
                 short_lived: Some(ShortLived::published(ActivitySet::builtin())),
                 ..Options::published(seed)

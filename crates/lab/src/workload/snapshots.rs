@@ -65,7 +65,7 @@ impl Snapshots {
     }
 
     fn options(&self, seed: u64) -> Result<Options, Error> {
-        let options = if self.published { Options::published(seed) } else { Options::told(seed) };
+        let options = if self.published { Options::published(seed) } else { Options::full_metadata(seed) };
         let set = self.short_lived.as_deref().map(ActivitySet::load).transpose()?;
         Ok(Options { short_lived: set.map(ShortLived::published), ..options })
     }
