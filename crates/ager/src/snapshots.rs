@@ -26,6 +26,6 @@ mod workload;
 
 pub use counts::{Counts, Summary};
 pub use lifetimes::Lifetimes;
-pub use options::{Deletions, Options, Place, ShortLived, Updates};
+pub use options::{Deletions, Options, Placement, ShortLived, Updates};
 pub use series::{FREE_SPACE, Series, check_series, snapshot_files};
 pub use workload::Workload;

@@ -176,7 +176,7 @@ fn seed(case: &Case) -> Option<u64> {
 fn parameters(case: &Case) -> serde_json::Value {
     let workload = |options: &Options| {
         serde_json::json!({
-            "place": options.place, "deletions": options.deletions, "updates": options.updates,
+            "place": options.placement, "deletions": options.deletions, "updates": options.updates,
             "renames": options.renames, "links": options.links, "symlinks": options.symlinks, "holes": options.holes,
             "write_back_ns": options.write_back_ns,
             "short_lived": options.short_lived.as_ref().map(|short| short.bytes_per_profile),

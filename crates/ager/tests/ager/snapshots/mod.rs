@@ -10,7 +10,8 @@ use model::Model;
 use proptest::prelude::*;
 use senesce_ager::Error;
 use senesce_ager::snapshots::{
-    Counts, Deletions, Options, Place, ShortLived, Summary, Updates, Workload, check_series, snapshot_files,
+    Counts, Deletions, Options, Placement, ShortLived, Summary, Updates, Workload, check_series,
+    snapshot_files,
 };
 use snapshot::{Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, What, diff};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -238,8 +239,9 @@ proptest! {
     #[test]
     fn cylinder_groups_keep_all_files_and_sizes(steps in steps(), seed: u64, symlinks: bool) {
         let (snapshots, truth) = history(&steps, Keeps::Generation);
-        let place = Place::CylinderGroups { inodes_per_group: Some(3) };
-        let options = Options { place, symlinks, short_lived: Some(short_lived()), ..Options::published(seed) };
+        let placement = Placement::CylinderGroups { inodes_per_group: Some(3) };
+        let options =
+            Options { placement, symlinks, short_lived: Some(short_lived()), ..Options::published(seed) };
         let (ops, summary) = replay(&snapshots, &options, |number, model| {
             let files = |entry: &&Entry| entry.kind == Kind::File || symlinks && entry.kind == Kind::Symlink;
             let entries = snapshots[number].entries().iter().filter(files);
@@ -372,7 +374,7 @@ fn replacement_follows_deletion_and_rewrite_truncates_first() {
         let ops: Vec<&str> = ops[from..].iter().map(|op| Op::KINDS[op.kind()]).collect();
         (ops, summary.pairs[0])
     };
-    let (ops, counts) = kinds(&Options { place: Place::Paths, ..Options::published(1) });
+    let (ops, counts) = kinds(&Options { placement: Placement::Paths, ..Options::published(1) });
     // The deletion time of c is random.
     let without: Vec<Vec<&str>> = (0..ops.len())
         .filter(|at| ops[*at] == "delete")

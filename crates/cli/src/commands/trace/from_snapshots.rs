@@ -30,7 +30,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
         source: "snapshots".to_owned(),
         parameters: serde_json::json!({
             "snapshots": files.len(),
-            "place": options.place,
+            "place": options.placement,
             "deletions": options.deletions,
             "updates": options.updates,
             "renames": options.renames,
