@@ -24,7 +24,7 @@ mod tree;
 mod view;
 mod workload;
 
-pub use counts::{Counts, Summary};
+pub use counts::{ChangeCounts, Summary};
 pub use lifetimes::Lifetimes;
 pub use options::{Deletions, Options, Placement, ShortLived, Updates};
 pub use series::{FREE_SPACE, Series, check_series, snapshot_files};

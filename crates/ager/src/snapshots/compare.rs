@@ -2,7 +2,7 @@
 
 use snapshot::{Kind, ROOT, Snapshot};
 
-use super::counts::Counts;
+use super::counts::ChangeCounts;
 use super::data::{self, Update};
 use super::growth::{self, Part};
 use super::lifetimes::Lifetimes;
@@ -61,7 +61,7 @@ pub(super) struct Plan {
     /// The time span between the snapshots, in nanoseconds since 1970.
     pub from: i64,
     pub to: i64,
-    pub counts: Counts,
+    pub counts: ChangeCounts,
 }
 
 /// Plans the changes from `a` to `b`. If `from` is `None`, `a` is the state before the first snapshot.
@@ -89,7 +89,7 @@ pub(super) fn plan(
         frees: vec![NONE; a.snapshot.entries().len()],
         takes: vec![NONE; entries],
         waiting: Vec::new(),
-        counts: Counts { by_inode_alone: matching.by_inode_alone, ..Counts::default() },
+        counts: ChangeCounts { by_inode_alone: matching.by_inode_alone, ..ChangeCounts::default() },
         a,
         matching,
     };
@@ -117,7 +117,7 @@ struct Planner<'p> {
     takes: Vec<u32>,
     /// Dependencies: a link waits for its source name, a part of a file for the part before it.
     waiting: Vec<(u32, u32)>,
-    counts: Counts,
+    counts: ChangeCounts,
 }
 
 impl Planner<'_> {

@@ -10,7 +10,7 @@ use model::Model;
 use proptest::prelude::*;
 use senesce_ager::Error;
 use senesce_ager::snapshots::{
-    Counts, Deletions, Options, Placement, ShortLived, Summary, Updates, Workload, check_series,
+    ChangeCounts, Deletions, Options, Placement, ShortLived, Summary, Updates, Workload, check_series,
     snapshot_files,
 };
 use snapshot::{Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, What, diff};
@@ -120,7 +120,7 @@ impl<'w> Witness<'w> {
 }
 
 /// A history with one snapshot per element of `steps`, and the expected counts of each pair.
-fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<Counts>) {
+fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<ChangeCounts>) {
     let mut history = History::new(keeps);
     let (mut snapshots, mut files) = (Vec::new(), Vec::new());
     for steps in steps {
@@ -136,13 +136,13 @@ fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<Counts>) {
         let replaces = gone.intersection(&new).count() as u64;
         let both = a.iter().filter_map(|(file, before)| b.get(file).map(|after| (before, after)));
         let modified: Vec<_> = both.filter(|(before, after)| before.changes != after.changes).collect();
-        Counts {
+        ChangeCounts {
             creates: new.len() as u64 - replaces,
             deletes: gone.len() as u64 - replaces,
             replaces,
             modifies: modified.len() as u64,
             appends: modified.iter().filter(|(before, after)| after.is_grown(before)).count() as u64,
-            ..Counts::default()
+            ..ChangeCounts::default()
         }
     });
     let truth = truth.collect();
@@ -167,7 +167,7 @@ fn compared(a: &Snapshot, b: &Snapshot) -> [u64; 4] {
     [creates, deletes, replaces, modifies]
 }
 
-fn file_counts(counts: &Counts) -> [u64; 5] {
+fn file_counts(counts: &ChangeCounts) -> [u64; 5] {
     [counts.creates, counts.deletes, counts.replaces, counts.modifies, counts.appends]
 }
 
@@ -477,7 +477,7 @@ fn empty_and_single_snapshots_are_valid() {
     let mut witness = Witness::new(&snapshots, false);
     let (_, summary) =
         replay(&snapshots, &Options::full_metadata(1), |number, model| witness.at(number, model)).unwrap();
-    assert_eq!((summary.pairs[0].deletes, summary.pairs[1]), (1, Counts::default()));
+    assert_eq!((summary.pairs[0].deletes, summary.pairs[1]), (1, ChangeCounts::default()));
     let (_, summary) = replay(&[full], &Options::full_metadata(1), |_, _| {}).unwrap();
     assert_eq!((summary.fill.creates, summary.pairs.len()), (1, 0));
     assert!(matches!(

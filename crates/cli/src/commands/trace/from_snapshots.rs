@@ -4,7 +4,7 @@ use crate::args::FromSnapshots;
 use crate::output;
 use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
-use ager::snapshots::{Counts, Summary, Workload, snapshot_files};
+use ager::snapshots::{ChangeCounts, Summary, Workload, snapshot_files};
 use anyhow::Result;
 use results::Watch as _;
 use serde::Serialize;
@@ -85,7 +85,7 @@ fn show(summary: &Summary) -> Result<()> {
         "by inode alone",
         "left out",
     ];
-    let row = |name: String, counts: &Counts| {
+    let row = |name: String, counts: &ChangeCounts| {
         let numbers = [
             counts.creates,
             counts.deletes,
