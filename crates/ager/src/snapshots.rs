@@ -25,7 +25,7 @@ mod view;
 mod workload;
 
 pub use counts::{ChangeCounts, Summary};
-pub use lifetimes::Lifetimes;
+pub use lifetimes::LifetimeModel;
 pub use options::{Deletions, Options, Placement, ShortLived, Updates};
 pub use series::{FREE_SPACE, Series, check_series, snapshot_files};
 pub use workload::Workload;

@@ -5,7 +5,7 @@ use snapshot::{Kind, ROOT, Snapshot};
 use super::counts::ChangeCounts;
 use super::data::{self, Update};
 use super::growth::{self, Part};
-use super::lifetimes::Lifetimes;
+use super::lifetimes::LifetimeModel;
 use super::matching::{Matching, Predecessor};
 use super::options::{Options, Updates};
 use super::order::{Turn, order};
@@ -70,7 +70,7 @@ pub(super) fn plan(
     b: Snapshot,
     from: Option<i64>,
     options: &Options,
-    lifetimes: Option<&Lifetimes>,
+    lifetimes: Option<&LifetimeModel>,
     numbers: &mut Numbers,
     random: &mut Random,
 ) -> Plan {
@@ -107,7 +107,7 @@ struct Planner<'p> {
     from: i64,
     to: i64,
     options: &'p Options,
-    lifetimes: Option<&'p Lifetimes>,
+    lifetimes: Option<&'p LifetimeModel>,
     random: &'p mut Random,
     acts: Vec<Act>,
     times: Vec<i64>,

@@ -23,8 +23,8 @@ pub enum Placement {
 pub enum Deletions {
     /// As published: uniformly random between the snapshots.
     Uniform,
-    /// Drawn from [`Lifetimes`](super::Lifetimes) fitted to the snapshots, and not after the last change of
-    /// the directory.
+    /// Drawn from a [`LifetimeModel`](super::LifetimeModel) fitted to the snapshots, and not after the last
+    /// change of the directory.
     Lifetimes,
 }
 
