@@ -27,5 +27,5 @@ mod workload;
 pub use counts::{ChangeCounts, Summary};
 pub use lifetimes::LifetimeModel;
 pub use options::{Deletions, Options, Placement, ShortLived, Updates};
-pub use series::{FREE_SPACE, Series, check_series, snapshot_files};
+pub use series::{FREE_SPACE_SUFFIX, Series, check_series, snapshot_files};
 pub use workload::Workload;

@@ -49,10 +49,10 @@ impl Series for Vec<PathBuf> {
 }
 
 /// Suffix of the files that record the free space of a snapshot.
-pub const FREE_SPACE: &str = ".free.json";
+pub const FREE_SPACE_SUFFIX: &str = ".free.json";
 
 /// Expands a list of files. A directory stands for its files, except hidden ones and those that end in
-/// [`FREE_SPACE`], in order of the times at which the snapshots were begun.
+/// [`FREE_SPACE_SUFFIX`], in order of the times at which the snapshots were begun.
 pub fn snapshot_files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in named {
@@ -74,7 +74,7 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>, Error> {
         let entry = entry.map_err(|error| refused(&error))?;
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        if !name.starts_with(b".") && !name.ends_with(FREE_SPACE.as_bytes()) {
+        if !name.starts_with(b".") && !name.ends_with(FREE_SPACE_SUFFIX.as_bytes()) {
             found.push((Info::load(&entry.path())?.begun_ns, entry.path()));
         }
     }
