@@ -37,9 +37,9 @@ pub struct Conditions {
     pub overwrites: Option<f64>,
 }
 
-/// A bin of the size histogram that is left out because its files do not fit.
+/// A bin of the size histogram that is omitted because its files do not fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct OmittedBin {
     /// Lower limit of the sizes, exclusive.
     pub lower_bytes: u64,
     /// Upper limit of the sizes, inclusive.
@@ -65,8 +65,9 @@ pub struct Plan {
     pub bound_overwrites: f64,
     /// The remaining age error of the plan; `None` if the method cannot predict it.
     pub age_rms_error: Option<f64>,
-    /// Sizes left out.
-    pub left_out: Vec<LeftOut>,
+    /// Bins of the size histogram that are omitted.
+    #[serde(rename = "left_out")]
+    pub omitted_bins: Vec<OmittedBin>,
 }
 
 /// Figures of an aging so far.

@@ -96,7 +96,7 @@ impl Aim {
             bound_operations: self.bound_operations(),
             bound_overwrites: self.bound_overwrites,
             age_rms_error: age_error,
-            left_out: self.sizes.left_out.clone(),
+            omitted_bins: self.sizes.omitted_bins.clone(),
         }
     }
 

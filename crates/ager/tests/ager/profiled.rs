@@ -142,7 +142,7 @@ fn planned_meets_the_bound_exactly_for_every_profile() {
             assert!(age <= f64::max(1e-4, 0.5 / files), "{what}: age error {age}");
             assert!(plan.age_rms_error.unwrap() <= f64::max(1e-4, 0.5 / files), "{what}");
             assert!(model.depth_error(&conditions.profile) <= 0.5 / files + 1e-9, "{what}");
-            if plan.left_out.is_empty() {
+            if plan.omitted_bins.is_empty() {
                 assert!(model.size_error(&conditions.profile) <= 0.5 / files + 1e-9, "{what}");
             }
             let operations = share(model.operations(), plan.bound_operations);
