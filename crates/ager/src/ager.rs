@@ -72,7 +72,7 @@ pub struct Plan {
 
 /// Figures of an aging so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reached {
+pub struct AgingStats {
     /// Creations and deletions of all legs.
     pub operations: u64,
     /// Files created.
@@ -95,7 +95,7 @@ pub struct Reached {
     pub depth: Fit,
 }
 
-impl Reached {
+impl AgingStats {
     /// The least of the three histograms' chi-square p-values.
     pub fn p_value(&self) -> f64 {
         self.age.p_value().min(self.size.p_value()).min(self.depth.p_value())
@@ -182,7 +182,7 @@ pub trait Ager: Source {
     fn plan(&self) -> &Plan;
 
     /// Figures after the operations given out so far. Visits every live file.
-    fn reached(&self) -> Reached;
+    fn stats(&self) -> AgingStats;
 
     /// The state after the operations given out so far.
     fn state(&self) -> State;

@@ -3,7 +3,7 @@
 use crate::apportion::largest_remainder;
 use crate::calendar::Calendar;
 use crate::sizes::{BLOCK_BYTES, Sizes};
-use crate::{Conditions, Counters, Error, Fit, LiveFile, MOST_OVERWRITES, Plan, Reached};
+use crate::{AgingStats, Conditions, Counters, Error, Fit, LiveFile, MOST_OVERWRITES, Plan};
 use profile::{AgeHistogram, DepthHistogram};
 
 /// Targets of an aging.
@@ -108,12 +108,12 @@ impl Aim {
     }
 
     /// Compares live files with the targets, as if the aging ended now.
-    pub fn reached<'a>(
+    pub fn stats<'a>(
         &self,
         live: impl Iterator<Item = &'a LiveFile>,
         depths: &[u16],
         counters: &Counters,
-    ) -> Reached {
+    ) -> AgingStats {
         let calendar = Calendar::new(&self.age, counters.operations());
         let depth_bin = self.depth_bins();
         let mut age = vec![0; self.age_share.len()];
@@ -129,7 +129,7 @@ impl Aim {
             }
         }
         let over_capacity = |blocks: u64| (blocks * BLOCK_BYTES) as f64 / self.capacity_bytes as f64;
-        Reached {
+        AgingStats {
             operations: counters.operations(),
             creations: counters.creations,
             deletions: counters.deletions,

@@ -18,7 +18,7 @@ use crate::calendar::Calendar;
 use crate::random::Random;
 use crate::sizes::blocks;
 use crate::tree::Tree;
-use crate::{Ager, Conditions, Counters, Error, LiveFile, Plan, Reached, State};
+use crate::{Ager, AgingStats, Conditions, Counters, Error, LiveFile, Plan, State};
 use cells::{Cells, Shares};
 use trace::{BATCH, Content, Op, Source};
 
@@ -199,8 +199,8 @@ impl Ager for Greedy {
         &self.plan
     }
 
-    fn reached(&self) -> Reached {
-        self.aim.reached(self.cells.iter(), &self.tree.depths(), &self.counters)
+    fn stats(&self) -> AgingStats {
+        self.aim.stats(self.cells.iter(), &self.tree.depths(), &self.counters)
     }
 
     fn state(&self) -> State {

@@ -17,7 +17,7 @@ use crate::calendar::{Calendar, Rhythm};
 use crate::random::Random;
 use crate::sizes::blocks;
 use crate::tree::Tree;
-use crate::{Ager, Conditions, Counters, Error, LiveFile, Plan, Reached, State};
+use crate::{Ager, AgingStats, Conditions, Counters, Error, LiveFile, Plan, State};
 use trace::{BATCH, Content, FileId, Op, Source};
 
 /// The planned ager.
@@ -194,8 +194,8 @@ impl Ager for Planned {
         &self.plan
     }
 
-    fn reached(&self) -> Reached {
-        self.aim.reached(self.live(), &self.tree.depths(), &self.counters)
+    fn stats(&self) -> AgingStats {
+        self.aim.stats(self.live(), &self.tree.depths(), &self.counters)
     }
 
     fn state(&self) -> State {

@@ -1,7 +1,7 @@
 //! Properties of the profile-driven agers, checked on the operations that they produce.
 
 use profile::Profile;
-use senesce_ager::{Conditions, Leg, Method, Reached, begin, go_on};
+use senesce_ager::{AgingStats, Conditions, Leg, Method, begin, go_on};
 use std::collections::HashMap;
 use trace::{DirId, FileId, Op, ROOT};
 
@@ -105,14 +105,14 @@ fn conditions(name: &str, capacity_bytes: u64, seed: u64) -> Conditions {
     }
 }
 
-fn run(conditions: &Conditions) -> (Model, Reached, senesce_ager::Plan) {
+fn run(conditions: &Conditions) -> (Model, AgingStats, senesce_ager::Plan) {
     let mut ager = begin(conditions).unwrap();
     let mut model = Model::new();
     let mut batch = Vec::new();
     loop {
         ager.next_batch(&mut batch).unwrap();
         if batch.is_empty() {
-            return (model, ager.reached(), ager.plan().clone());
+            return (model, ager.stats(), ager.plan().clone());
         }
         assert!(batch.len() <= trace::BATCH);
         model.apply(&batch);
@@ -253,7 +253,7 @@ fn continues_under_changed_conditions() {
         if let Some(overwrites) = changed.overwrites {
             assert!((model.overwrites(GIB) / overwrites - 1.0).abs() < 0.05, "{what}");
         }
-        assert_eq!(model.operations(), ager.reached().operations, "{what}");
+        assert_eq!(model.operations(), ager.stats().operations, "{what}");
     }
 }
 

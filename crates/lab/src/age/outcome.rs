@@ -1,6 +1,6 @@
 //! The result of an aging.
 
-use ager::{Conditions, OmittedBin, Plan, Reached};
+use ager::{AgingStats, Conditions, OmittedBin, Plan};
 use replay::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ pub struct Aged {
     /// Sizes left out because they do not fit.
     pub left_out: Vec<OmittedBin>,
     /// The reached state, with the histograms.
-    pub reached: Reached,
+    pub reached: AgingStats,
 }
 
 /// The default for outcomes of earlier versions.
@@ -92,7 +92,7 @@ fn one() -> u32 {
 }
 
 /// The fields of [`Aged`] that follow from the plan and the reached state.
-pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, reached: Reached) -> Aged {
+pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, reached: AgingStats) -> Aged {
     Aged {
         name: name.to_owned(),
         fs: fs.to_owned(),

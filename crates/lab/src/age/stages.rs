@@ -199,7 +199,7 @@ impl Stages<'_> {
         };
         let root = self.target().root().to_owned();
         if options.redo_first > 0 {
-            resume::roll_back(&root, feed.ager.reached().creations)?;
+            resume::roll_back(&root, feed.ager.stats().creations)?;
         }
         if let Home::Dir(dir) = &self.manifest.made.home {
             let job = Job { dir: dir.clone(), legs: self.manifest.legs.clone(), options: options.clone() };
@@ -216,7 +216,7 @@ impl Stages<'_> {
         };
         let (replay_s, applied) = (start.elapsed().as_secs_f64(), self.leg().done - first);
         let whole = feed.passed == self.leg().done;
-        let reached = feed.ager.reached();
+        let reached = feed.ager.stats();
         drop(feed);
         let (reached, digest) = if whole { (reached, digest) } else { self.retrace()? };
 
@@ -299,7 +299,7 @@ impl Stages<'_> {
             Ended::Full => Some(Some(StoppedBy::Full)),
             Ended::Watch => Some(Some(StoppedBy::Time)),
             Ended::Most | Ended::Source => {
-                if self.spec.fit.is_some_and(|fit| feed.ager.reached().p_value() >= fit) {
+                if self.spec.fit.is_some_and(|fit| feed.ager.stats().p_value() >= fit) {
                     Some(Some(StoppedBy::Fit))
                 } else if outcome.operations < size {
                     Some(None)
@@ -317,12 +317,12 @@ impl Stages<'_> {
     }
 
     /// The reached state and digest, if the replay ended before the operations that the ager had issued.
-    fn retrace(&self) -> Result<(ager::Reached, TraceDigest), Error> {
+    fn retrace(&self) -> Result<(ager::AgingStats, TraceDigest), Error> {
         let mut digest = TraceDigest::new();
         let ager = resume::last_leg(&self.manifest.legs, &mut digest, None)?;
         let mut feed = Feed::new(ager, &mut digest, None);
         feed.skip(self.leg().done)?;
-        let reached = feed.ager.reached();
+        let reached = feed.ager.stats();
         drop(feed);
         Ok((reached, digest))
     }

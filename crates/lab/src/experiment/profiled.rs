@@ -12,7 +12,7 @@ use crate::feed::Feed;
 use crate::manifest::Home;
 use crate::series::Identity;
 use crate::workload::interrupted;
-use ager::{Conditions, Method, Reached};
+use ager::{AgingStats, Conditions, Method};
 use disk::Session;
 use fs::Target;
 use replay::{Flow, Options, Replay};
@@ -176,7 +176,7 @@ impl Profiling<'_> {
     }
 }
 
-fn numbers(reached: &Reached, bound: f64, minutes: f64) -> Vec<Measurement> {
+fn numbers(reached: &AgingStats, bound: f64, minutes: f64) -> Vec<Measurement> {
     let one = |measure: Measure, value| measure.once(ONLY, value);
     vec![
         one(measures::OVERWRITES, reached.overwrites),
@@ -230,7 +230,7 @@ impl Aging {
         target: &dyn Target,
         percent: u64,
         watch: &mut dyn Watch,
-    ) -> Result<Reached, Error> {
+    ) -> Result<AgingStats, Error> {
         let start = Instant::now();
         let kind = fs::find(target.kind_name()).ok();
         let block_bytes = target.block_bytes();
@@ -263,7 +263,7 @@ impl Aging {
         replay.close();
         target.settle()?;
         self.passed += feed.passed;
-        let reached = feed.ager.reached();
+        let reached = feed.ager.stats();
         self.ager = Some(feed.ager);
         self.replay_s += start.elapsed().as_secs_f64();
         Ok(reached)
