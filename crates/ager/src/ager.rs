@@ -117,16 +117,16 @@ pub struct LiveFile {
 
 /// The state of an aging, from which another can continue.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct AgingState {
     pub(crate) tree: Tree,
     pub(crate) live: Vec<LiveFile>,
     pub(crate) counters: Counters,
 }
 
-impl State {
+impl AgingState {
     /// An empty file system.
-    pub fn empty() -> State {
-        State { tree: Tree::new(), live: Vec::new(), counters: Counters::default() }
+    pub fn empty() -> AgingState {
+        AgingState { tree: Tree::new(), live: Vec::new(), counters: Counters::default() }
     }
 
     /// The live files, in no particular order.
@@ -185,5 +185,5 @@ pub trait Ager: Source {
     fn stats(&self) -> AgingStats;
 
     /// The state after the operations given out so far.
-    fn state(&self) -> State;
+    fn state(&self) -> AgingState;
 }

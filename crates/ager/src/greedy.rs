@@ -18,7 +18,7 @@ use crate::calendar::Calendar;
 use crate::random::Random;
 use crate::sizes::blocks;
 use crate::tree::Tree;
-use crate::{Ager, AgingStats, Conditions, Counters, Error, LiveFile, Plan, State};
+use crate::{Ager, AgingState, AgingStats, Conditions, Counters, Error, LiveFile, Plan};
 use cells::{Cells, Shares};
 use trace::{BATCH, Content, Op, Source};
 
@@ -58,9 +58,9 @@ fn published_operations(aim: &Aim, files: u64) -> u64 {
 
 impl Greedy {
     /// Plans an aging that continues from `state`.
-    pub fn new(conditions: &Conditions, state: State) -> Result<Greedy, Error> {
+    pub fn new(conditions: &Conditions, state: AgingState) -> Result<Greedy, Error> {
         let aim = Aim::new(conditions)?;
-        let State { mut tree, live, counters } = state;
+        let AgingState { mut tree, live, counters } = state;
         let mut rng = Random::new(conditions.seed, counters.operations());
         let mut mkdirs = tree.grow(&aim.depth, conditions.profile.files, aim.files(), &mut rng);
         mkdirs.reverse();
@@ -203,9 +203,9 @@ impl Ager for Greedy {
         self.aim.stats(self.cells.iter(), &self.tree.depths(), &self.counters)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> AgingState {
         let mut tree = self.tree.clone();
         tree.forget(&self.mkdirs);
-        State { tree, live: self.cells.iter().copied().collect(), counters: self.counters }
+        AgingState { tree, live: self.cells.iter().copied().collect(), counters: self.counters }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::greedy::Greedy;
 use crate::planned::Planned;
-use crate::{Ager, Conditions, Error, Method, State};
+use crate::{Ager, AgingState, Conditions, Error, Method};
 use serde::{Deserialize, Serialize};
 use trace::BATCH;
 
@@ -20,12 +20,12 @@ pub struct Leg {
 
 /// Starts an aging on an empty file system.
 pub fn begin(conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
-    on(conditions, State::empty())
+    on(conditions, AgingState::empty())
 }
 
 /// Continues an aging after `legs`.
 pub fn go_on(legs: &[Leg], conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
-    let mut state = State::empty();
+    let mut state = AgingState::empty();
     for leg in legs {
         let mut ager = on(&leg.conditions, state)?;
         let mut left = leg.done;
@@ -46,7 +46,7 @@ pub fn go_on(legs: &[Leg], conditions: &Conditions) -> Result<Box<dyn Ager>, Err
     on(conditions, state)
 }
 
-fn on(conditions: &Conditions, state: State) -> Result<Box<dyn Ager>, Error> {
+fn on(conditions: &Conditions, state: AgingState) -> Result<Box<dyn Ager>, Error> {
     Ok(match conditions.method {
         Method::Planned => Box::new(Planned::new(conditions, state)?),
         Method::Greedy => Box::new(Greedy::new(conditions, state)?),

@@ -23,7 +23,9 @@ pub mod snapshots;
 pub mod synthetic;
 mod tree;
 
-pub use ager::{Ager, AgingStats, Conditions, LiveFile, MOST_OVERWRITES, Method, OmittedBin, Plan, State};
+pub use ager::{
+    Ager, AgingState, AgingStats, Conditions, LiveFile, MOST_OVERWRITES, Method, OmittedBin, Plan,
+};
 pub use aim::MOST_FULL;
 pub use error::Error;
 pub use fit::Fit;

@@ -17,7 +17,7 @@ use crate::calendar::{Calendar, Rhythm};
 use crate::random::Random;
 use crate::sizes::blocks;
 use crate::tree::Tree;
-use crate::{Ager, AgingStats, Conditions, Counters, Error, LiveFile, Plan, State};
+use crate::{Ager, AgingState, AgingStats, Conditions, Counters, Error, LiveFile, Plan};
 use trace::{BATCH, Content, FileId, Op, Source};
 
 /// The planned ager.
@@ -56,7 +56,7 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// Plans an aging that continues from `state`.
-    pub fn new(conditions: &Conditions, state: State) -> Result<Planned, Error> {
+    pub fn new(conditions: &Conditions, state: AgingState) -> Result<Planned, Error> {
         layout::plan(conditions, state)
     }
 
@@ -198,10 +198,10 @@ impl Ager for Planned {
         self.aim.stats(self.live(), &self.tree.depths(), &self.counters)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> AgingState {
         let mut tree = self.tree.clone();
         tree.forget(&self.mkdirs);
-        State { tree, live: self.live().copied().collect(), counters: self.counters }
+        AgingState { tree, live: self.live().copied().collect(), counters: self.counters }
     }
 }
 

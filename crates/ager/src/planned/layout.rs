@@ -7,7 +7,7 @@ use crate::calendar::{Calendar, Rhythm};
 use crate::random::Random;
 use crate::sizes::blocks;
 use crate::tree::Tree;
-use crate::{Conditions, Error, LiveFile, State};
+use crate::{AgingState, Conditions, Error, LiveFile};
 use trace::DirId;
 
 /// Number of slots per spare slot.
@@ -17,9 +17,9 @@ const SLOTS_A_SPARE: usize = 64;
 /// one whole file in a short window can cost more operations than its age error is worth.
 const SEARCH: f64 = 1.04;
 
-pub(super) fn plan(conditions: &Conditions, state: State) -> Result<Planned, Error> {
+pub(super) fn plan(conditions: &Conditions, state: AgingState) -> Result<Planned, Error> {
     let aim = Aim::new(conditions)?;
-    let State { mut tree, live, counters } = state;
+    let AgingState { mut tree, live, counters } = state;
     let past = counters.operations();
     let mut rng = Random::new(conditions.seed, past);
     let mut mkdirs = tree.grow(&aim.depth, conditions.profile.files, aim.files(), &mut rng);
