@@ -5,7 +5,6 @@
 //! of [`Leg`]s.
 
 mod ager;
-mod aim;
 mod apportion;
 mod calendar;
 mod error;
@@ -21,15 +20,16 @@ mod random;
 mod sizes;
 pub mod snapshots;
 pub mod synthetic;
+mod targets;
 mod tree;
 
 pub use ager::{
     Ager, AgingState, AgingStats, Conditions, LiveFile, MOST_OVERWRITES, Method, OmittedBin, Plan,
 };
-pub use aim::MOST_FULL;
 pub use error::Error;
 pub use fit::Fit;
 pub use legs::{Leg, begin, go_on};
 pub use sizes::BLOCK_BYTES;
+pub use targets::MOST_FULL;
 
 use ager::Counters;

@@ -12,17 +12,17 @@
 
 mod layout;
 
-use crate::aim::Aim;
 use crate::calendar::{Calendar, Rhythm};
 use crate::random::Random;
 use crate::sizes::blocks;
+use crate::targets::Targets;
 use crate::tree::Tree;
 use crate::{Ager, AgingState, AgingStats, Conditions, Counters, Error, LiveFile, Plan};
 use trace::{BATCH, Content, FileId, Op, Source};
 
 /// The planned ager.
 pub(crate) struct Planned {
-    aim: Aim,
+    targets: Targets,
     plan: Plan,
     rng: Random,
     tree: Tree,
@@ -195,7 +195,7 @@ impl Ager for Planned {
     }
 
     fn stats(&self) -> AgingStats {
-        self.aim.stats(self.live(), &self.tree.depths(), &self.counters)
+        self.targets.stats(self.live(), &self.tree.depths(), &self.counters)
     }
 
     fn state(&self) -> AgingState {

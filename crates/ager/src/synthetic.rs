@@ -133,9 +133,9 @@ impl SyntheticWorkload {
     fn work(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         let intervals = self.options.intervals_per_day();
         let grown = (self.day as f64 / (self.options.days as f64 * 2.0 / 3.0)).min(1.0);
-        let aim = FULL_AT_FIRST + (self.options.fullness - FULL_AT_FIRST) * grown;
+        let target_fullness = FULL_AT_FIRST + (self.options.fullness - FULL_AT_FIRST) * grown;
         for interval in 0..intervals {
-            let is_full = self.files.fullness()? > aim;
+            let is_full = self.files.fullness()? > target_fullness;
             self.run_interval(is_full)?;
             watch(interval + 1, intervals);
         }

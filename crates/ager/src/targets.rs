@@ -7,7 +7,7 @@ use crate::{AgingStats, Conditions, Counters, Error, Fit, LiveFile, MOST_OVERWRI
 use profile::{AgeHistogram, DepthHistogram};
 
 /// Targets of an aging.
-pub(crate) struct Aim {
+pub(crate) struct Targets {
     capacity_bytes: u64,
     pub age: AgeHistogram,
     /// Share of the files in each age bin, youngest first.
@@ -29,9 +29,9 @@ fn shares(weight: &[f64]) -> Vec<f64> {
     weight.iter().map(|w| w / total).collect()
 }
 
-impl Aim {
+impl Targets {
     /// Checks the conditions and derives the targets.
-    pub fn new(conditions: &Conditions) -> Result<Aim, Error> {
+    pub fn new(conditions: &Conditions) -> Result<Targets, Error> {
         let Conditions { profile, capacity_bytes, fullness, .. } = conditions;
         profile.check()?;
         if !(*fullness > 0.0 && *fullness <= MOST_FULL) {
@@ -53,7 +53,7 @@ impl Aim {
             )));
         }
         let sizes = Sizes::fit(&profile.size, live_bytes)?;
-        Ok(Aim {
+        Ok(Targets {
             capacity_bytes: *capacity_bytes,
             age: profile.age.clone(),
             age_share: shares(&profile.age.weight),
