@@ -17,7 +17,7 @@ pub enum Method {
 }
 
 /// Upper limit of [`Conditions::overwrites`]: a million times the capacity is years of writing.
-pub const MOST_OVERWRITES: f64 = 1e6;
+pub const MAX_OVERWRITES: f64 = 1e6;
 
 /// The conditions of one aging.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

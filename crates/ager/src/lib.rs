@@ -24,12 +24,12 @@ mod targets;
 mod tree;
 
 pub use ager::{
-    Ager, AgingState, AgingStats, Conditions, LiveFile, MOST_OVERWRITES, Method, OmittedBin, Plan,
+    Ager, AgingState, AgingStats, Conditions, LiveFile, MAX_OVERWRITES, Method, OmittedBin, Plan,
 };
 pub use error::Error;
 pub use fit::Fit;
 pub use legs::{Leg, begin, go_on};
 pub use sizes::BLOCK_BYTES;
-pub use targets::MOST_FULL;
+pub use targets::MAX_FULLNESS;
 
 use ager::Counters;

@@ -19,7 +19,7 @@ pub(crate) fn blocks(size: u64) -> u64 {
 }
 
 /// Limit of the number of files: file numbers within a plan are 31 bits.
-const MOST_FILES: u64 = 1 << 31;
+const MAX_FILES: u64 = 1 << 31;
 
 /// Number of quantiles that estimate the total of a bin of many files.
 const QUANTILES: u64 = 1024;
@@ -152,9 +152,9 @@ impl Sizes {
         let mut files = wanted as f64 / mean;
         let mut best = (f64::INFINITY, 0);
         for _ in 0..24 {
-            if files > MOST_FILES as f64 {
+            if files > MAX_FILES as f64 {
                 return Err(Error::Conditions(format!(
-                    "about {files:.0} files are needed, but at most {MOST_FILES} can be planned; use a \
+                    "about {files:.0} files are needed, but at most {MAX_FILES} can be planned; use a \
                      smaller --size"
                 )));
             }

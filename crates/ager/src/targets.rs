@@ -3,7 +3,7 @@
 use crate::apportion::largest_remainder;
 use crate::calendar::Calendar;
 use crate::sizes::{BLOCK_BYTES, Sizes};
-use crate::{AgingStats, Conditions, Counters, Error, Fit, LiveFile, MOST_OVERWRITES, Plan};
+use crate::{AgingStats, Conditions, Counters, Error, Fit, LiveFile, MAX_OVERWRITES, Plan};
 use profile::{AgeHistogram, DepthHistogram};
 
 /// Targets of an aging.
@@ -34,15 +34,15 @@ impl Targets {
     pub fn new(conditions: &Conditions) -> Result<Targets, Error> {
         let Conditions { profile, capacity_bytes, fullness, .. } = conditions;
         profile.check()?;
-        if !(*fullness > 0.0 && *fullness <= MOST_FULL) {
+        if !(*fullness > 0.0 && *fullness <= MAX_FULLNESS) {
             return Err(Error::Conditions(format!(
-                "fullness {fullness} must be above 0 and at most {MOST_FULL}; fuller file systems \
+                "fullness {fullness} must be above 0 and at most {MAX_FULLNESS}; fuller file systems \
                  stop working"
             )));
         }
-        if let Some(overwrites) = conditions.overwrites.filter(|n| !(*n > 0.0 && *n <= MOST_OVERWRITES)) {
+        if let Some(overwrites) = conditions.overwrites.filter(|n| !(*n > 0.0 && *n <= MAX_OVERWRITES)) {
             return Err(Error::Conditions(format!(
-                "overwrites {overwrites} must be above 0 and at most {MOST_OVERWRITES}"
+                "overwrites {overwrites} must be above 0 and at most {MAX_OVERWRITES}"
             )));
         }
         let live_bytes = (*capacity_bytes as f64 * fullness) as u64;
@@ -159,4 +159,4 @@ impl Targets {
 }
 
 /// The largest fullness that is accepted.
-pub const MOST_FULL: f64 = 0.98;
+pub const MAX_FULLNESS: f64 = 0.98;
