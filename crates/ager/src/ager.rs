@@ -57,7 +57,7 @@ pub struct Plan {
     pub live_bytes: u64,
     /// Directories below the root.
     pub directories: u64,
-    /// Creations and deletions of the whole aging, earlier legs included.
+    /// Creations and deletions of the whole aging, earlier segments included.
     pub operations: u64,
     /// The least number of creations and deletions that can meet the age histogram: live files · T/K.
     pub bound_operations: u64,
@@ -73,7 +73,7 @@ pub struct Plan {
 /// Figures of an aging so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgingStats {
-    /// Creations and deletions of all legs.
+    /// Creations and deletions of all segments.
     pub operations: u64,
     /// Files created.
     pub creations: u64,
@@ -111,7 +111,7 @@ pub struct LiveFile {
     pub dir: DirId,
     /// Its size in bytes.
     pub size: u64,
-    /// The operation that created it, counted from 1 over all legs.
+    /// The operation that created it, counted from 1 over all segments.
     pub born: u64,
 }
 
@@ -135,7 +135,7 @@ impl AgingState {
     }
 }
 
-/// Totals over all legs. The number of creations is the number of the next file.
+/// Totals over all segments. The number of creations is the number of the next file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub creations: u64,

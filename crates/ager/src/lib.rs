@@ -2,7 +2,7 @@
 //!
 //! An ager is a [`trace::Source`] that follows a profile: [`Method::Planned`] is exact by construction,
 //! [`Method::Greedy`] is the published method. An aging can continue under changed conditions: it is a list
-//! of [`Leg`]s.
+//! of [`Segment`]s.
 
 mod ager;
 mod apportion;
@@ -11,12 +11,12 @@ mod error;
 mod fit;
 pub mod git;
 mod greedy;
-mod legs;
 mod live_names;
 pub mod mail;
 pub mod micro;
 mod planned;
 mod random;
+mod segments;
 mod sizes;
 pub mod snapshots;
 pub mod synthetic;
@@ -28,7 +28,7 @@ pub use ager::{
 };
 pub use error::Error;
 pub use fit::Fit;
-pub use legs::{Leg, begin, go_on};
+pub use segments::{Segment, begin, resume};
 pub use sizes::BLOCK_BYTES;
 pub use targets::MAX_FULLNESS;
 

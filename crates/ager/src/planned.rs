@@ -35,7 +35,7 @@ pub(crate) struct Planned {
     slots: Vec<LiveFile>,
     /// Number of slots whose files live at the end.
     files: usize,
-    /// Live files of earlier legs that have no slot, to be deleted first.
+    /// Live files of earlier segments that have no slot, to be deleted first.
     doomed: Vec<LiveFile>,
     /// Slots that hold an ephemeral.
     ephemeral: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Planning before the first operation: slots, windows, and files of earlier legs.
+//! Planning before the first operation: slots, windows, and files of earlier segments.
 
 use super::{NO_FILE, Planned};
 use crate::apportion::apportion;
@@ -104,7 +104,7 @@ pub(super) fn plan(conditions: &Conditions, state: AgingState) -> Result<Planned
     })
 }
 
-/// The slots: first those that hold a file of an earlier leg, then the empty ones.
+/// The slots: first those that hold a file of an earlier segment, then the empty ones.
 struct Slots {
     slots: Vec<LiveFile>,
     kept: usize,
@@ -179,7 +179,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Files of earlier legs in each window.
+    /// Files of earlier segments in each window.
     fn inherited(&self, calendar: &Calendar) -> Vec<u64> {
         let before = |time: u64| self.births_kept.partition_point(|&b| b < time) as u64;
         (0..calendar.bins())

@@ -1,7 +1,7 @@
 //! Properties of the profile-driven agers, checked on the operations that they produce.
 
 use profile::Profile;
-use senesce_ager::{AgingStats, Conditions, Leg, Method, begin, go_on};
+use senesce_ager::{AgingStats, Conditions, Method, Segment, begin, resume};
 use std::collections::HashMap;
 use trace::{DirId, FileId, Op, ROOT};
 
@@ -231,8 +231,8 @@ fn continues_under_changed_conditions() {
             model.apply(&batch);
             left -= batch.len() as u64;
         }
-        let leg = Leg { conditions: first.clone(), done: done - left };
-        let mut ager = go_on(&[leg], &changed).unwrap();
+        let segment = Segment { conditions: first.clone(), done: done - left };
+        let mut ager = resume(&[segment], &changed).unwrap();
         loop {
             ager.next_batch(&mut batch).unwrap();
             if batch.is_empty() {

@@ -11,10 +11,10 @@ use trace::BATCH;
 
 /// A part of an aging under one set of conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Leg {
+pub struct Segment {
     /// The conditions.
     pub conditions: Conditions,
-    /// Executed operations of this leg, directories included; it may have been stopped early.
+    /// Executed operations of this segment, directories included; it may have been stopped early.
     pub done: u64,
 }
 
@@ -23,20 +23,20 @@ pub fn begin(conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
     on(conditions, AgingState::empty())
 }
 
-/// Continues an aging after `legs`.
-pub fn go_on(legs: &[Leg], conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
+/// Continues an aging after `segments`.
+pub fn resume(segments: &[Segment], conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
     let mut state = AgingState::empty();
-    for leg in legs {
-        let mut ager = on(&leg.conditions, state)?;
-        let mut left = leg.done;
+    for segment in segments {
+        let mut ager = on(&segment.conditions, state)?;
+        let mut left = segment.done;
         let mut batch = Vec::new();
         while left > 0 {
             ager.advance(left.min(BATCH as u64) as usize, &mut batch);
             if batch.is_empty() {
                 return Err(Error::Conditions(format!(
-                    "an earlier leg is recorded with {} operations, but replays {} fewer; it was created by \
-                     another version",
-                    leg.done, left
+                    "an earlier segment is recorded with {} operations, but replays {} fewer; it was created \
+                     by another version",
+                    segment.done, left
                 )));
             }
             left -= batch.len() as u64;
