@@ -108,7 +108,7 @@ impl SyntheticWorkload {
     ///
     /// # Errors
     /// [`Error::Interrupted`] if the program was asked to end.
-    pub fn day(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
+    pub fn run_day(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         match self.day {
             0 => self.fill(watch)?,
             _ => self.work(watch)?,
@@ -221,7 +221,7 @@ mod tests {
         workload.day = 1;
         let mut seen = Vec::new();
         for _ in 0..2 {
-            workload.day(&mut |_, _| {}).unwrap();
+            workload.run_day(&mut |_, _| {}).unwrap();
             seen.push(tree(dir.path()));
         }
         assert!(seen.iter().all(|files| files.len() > 50), "{seen:?}");

@@ -29,7 +29,7 @@ pub fn synthetic(
     let (mut snapshots, mut seen) = (Vec::new(), Vec::new());
     watch.phase("the real file system", Some((options.days + 1) * 100));
     for day in 0..=options.days {
-        workload.day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
+        workload.run_day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
         let taken = take(side.target_mut())?;
         seen.push(taken.1);
         snapshots.push(taken.0);

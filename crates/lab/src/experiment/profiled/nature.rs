@@ -78,7 +78,7 @@ fn work(target: &mut dyn Target, options: &SyntheticOptions, watch: &mut dyn Wat
     let mut workload = SyntheticWorkload::new(target.root(), *options)?;
     watch.phase("the real file system", Some((options.days + 1) * 100));
     for day in 0..=options.days {
-        workload.day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
+        workload.run_day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
     }
     drop(workload);
     Ok(target.settle()?)
