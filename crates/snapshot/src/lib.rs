@@ -18,7 +18,7 @@ mod stat;
 pub mod time;
 mod write;
 
-pub use diff::{Change, What, diff};
+pub use diff::{Change, ChangeKind, diff};
 pub use entry::{Entry, Extent, Fact, Kind};
 pub use error::Error;
 pub use key::Key;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use senesce_snapshot::import::{Import, Lister};
-use senesce_snapshot::{Fact, Kind, ROOT, Snapshot, What, check_pair, diff};
+use senesce_snapshot::{ChangeKind, Fact, Kind, ROOT, Snapshot, check_pair, diff};
 use std::path::Path;
 
 const AT: i64 = 1_800_000_000_000_000_000;
@@ -23,12 +23,12 @@ fn paths(snapshot: &Snapshot) -> Vec<String> {
 }
 
 /// The changes, each with the new path, or the old one of a deleted entry.
-fn changes(a: &Snapshot, b: &Snapshot) -> Vec<(What, String)> {
+fn changes(a: &Snapshot, b: &Snapshot) -> Vec<(ChangeKind, String)> {
     let path = |change: &senesce_snapshot::Change| match (change.after, change.before) {
         (Some(after), _) => b.path(after),
         (None, before) => a.path(before.unwrap()),
     };
-    diff(a, b).iter().map(|change| (change.what, path(change).escape_ascii().to_string())).collect()
+    diff(a, b).iter().map(|change| (change.kind, path(change).escape_ascii().to_string())).collect()
 }
 
 const FIND: &[u8] = b"d\t2\t3\t4096\t8\t1700000000.5\t1700000000.0000000001\t1600000000.1234567890\t\n\
@@ -90,7 +90,10 @@ fn rsync_import_has_paths_sizes_and_modification_times() {
     .unwrap();
     let earlier = import(Lister::Rsync, String::from_utf8_lossy(RSYNC).as_bytes(), None).unwrap();
     assert_eq!(check_pair(&earlier, &later), Ok(vec![senesce_snapshot::Doubt::UnknownFs]));
-    assert_eq!(changes(&earlier, &later), [(What::Modified, "a b".into()), (What::Deleted, "sym2".into())]);
+    assert_eq!(
+        changes(&earlier, &later),
+        [(ChangeKind::Modified, "a b".into()), (ChangeKind::Deleted, "sym2".into())]
+    );
 }
 
 const ZFS: &[u8] = b"1700000100.123456789\tM\t/\t/pool/fs/\n\
@@ -109,12 +112,12 @@ fn zfs_import_applies_changes_to_base() {
     assert_eq!(
         changes(&base, &next),
         [
-            (What::Created, "made".into()),
-            (What::Renamed, "made/moved".into()),
-            (What::Modified, r"made/moved/\xff".into()),
-            (What::Created, "new file".into()),
-            (What::Deleted, r"a tab\tand more".into()),
-            (What::Deleted, "dir/fifo".into()),
+            (ChangeKind::Created, "made".into()),
+            (ChangeKind::Renamed, "made/moved".into()),
+            (ChangeKind::Modified, r"made/moved/\xff".into()),
+            (ChangeKind::Created, "new file".into()),
+            (ChangeKind::Deleted, r"a tab\tand more".into()),
+            (ChangeKind::Deleted, "dir/fifo".into()),
         ]
     );
     assert!(next.info().lacks.contains(&Fact::Size));
@@ -168,11 +171,11 @@ fn btrfs_import_reads_subvolumes_and_increments() {
     assert_eq!(
         changes(&whole, &next),
         [
-            (What::Modified, "a b".into()),
-            (What::Unlinked, "a b".into()),
-            (What::Renamed, "e".into()),
-            (What::Created, "n".into()),
-            (What::Deleted, "fifo".into()),
+            (ChangeKind::Modified, "a b".into()),
+            (ChangeKind::Unlinked, "a b".into()),
+            (ChangeKind::Renamed, "e".into()),
+            (ChangeKind::Created, "n".into()),
+            (ChangeKind::Deleted, "fifo".into()),
         ]
     );
     assert!(import(Lister::Btrfs, INCREMENT, None).unwrap_err().contains("--base"));

@@ -3,8 +3,8 @@
 use crate::support::any_snapshot;
 use proptest::prelude::*;
 use senesce_snapshot::{
-    Doubt, Entry, Extent, Fact, Info, Kind, Mismatch, ROOT, Snapshot, SnapshotBuilder, Stat, What, check,
-    check_pair, diff,
+    ChangeKind, Doubt, Entry, Extent, Fact, Info, Kind, Mismatch, ROOT, Snapshot, SnapshotBuilder, Stat,
+    check, check_pair, diff,
 };
 
 fn entry(parent: u32, kind: Kind, inode: u64) -> Entry {
@@ -76,18 +76,18 @@ fn missing_information_is_reported() {
 #[test]
 fn changed_fields_determine_kind_of_change() {
     let first = taken(100, |_, _, _| {});
-    let happened = |change: fn(&mut Entry)| -> Vec<What> {
+    let happened = |change: fn(&mut Entry)| -> Vec<ChangeKind> {
         let second = taken(200, |_, _, file| change(file));
-        diff(&first, &second).iter().map(|change| change.what).collect()
+        diff(&first, &second).iter().map(|change| change.kind).collect()
     };
     assert_eq!(happened(|_| {}), []);
-    assert_eq!(happened(|file| file.changed_ns = 60), [What::Metadata]);
-    assert_eq!(happened(|file| (file.changed_ns, file.modified_ns) = (60, 60)), [What::Modified]);
-    assert_eq!(happened(|file| file.generation = Some(8)), [What::Replaced]);
-    assert_eq!(happened(|file| file.born_ns = Some(11)), [What::Replaced]);
-    assert_eq!(happened(|file| file.kind = Kind::Symlink), [What::Replaced]);
+    assert_eq!(happened(|file| file.changed_ns = 60), [ChangeKind::Metadata]);
+    assert_eq!(happened(|file| (file.changed_ns, file.modified_ns) = (60, 60)), [ChangeKind::Modified]);
+    assert_eq!(happened(|file| file.generation = Some(8)), [ChangeKind::Replaced]);
+    assert_eq!(happened(|file| file.born_ns = Some(11)), [ChangeKind::Replaced]);
+    assert_eq!(happened(|file| file.kind = Kind::Symlink), [ChangeKind::Replaced]);
     assert_eq!(happened(|file| (file.generation, file.born_ns) = (None, None)), []);
-    assert_eq!(happened(|file| file.inode = 13), [What::Created, What::Deleted]);
+    assert_eq!(happened(|file| file.inode = 13), [ChangeKind::Created, ChangeKind::Deleted]);
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn changed_hard_links_are_reported_by_name() {
         let changes = diff(&a, &b);
         changes
             .iter()
-            .map(|change| (change.what, path(&a, change.before), path(&b, change.after)))
+            .map(|change| (change.kind, path(&a, change.before), path(&b, change.after)))
             .collect::<Vec<_>>()
     };
     let one = |what, before: &str, after: &str| vec![(what, before.to_owned(), after.to_owned())];
-    assert_eq!(told(&["a", "b"], &["b", "c"]), one(What::Renamed, "a", "c"));
-    assert_eq!(told(&["a", "b"], &["a", "b", "c"]), one(What::Linked, "a", "c"));
-    assert_eq!(told(&["a", "b", "c"], &["a", "c"]), one(What::Unlinked, "b", "a"));
+    assert_eq!(told(&["a", "b"], &["b", "c"]), one(ChangeKind::Renamed, "a", "c"));
+    assert_eq!(told(&["a", "b"], &["a", "b", "c"]), one(ChangeKind::Linked, "a", "c"));
+    assert_eq!(told(&["a", "b", "c"], &["a", "c"]), one(ChangeKind::Unlinked, "b", "a"));
     assert_eq!(told(&["a", "b"], &["a", "b"]), []);
 }
 
@@ -161,7 +161,8 @@ proptest! {
         inodes.dedup();
         if inodes.first() != Some(&0) {
             let changes = diff(&empty, &snapshot);
-            prop_assert_eq!(changes.iter().filter(|change| change.what == What::Created).count(), inodes.len());
+            let created = changes.iter().filter(|change| change.kind == ChangeKind::Created).count();
+            prop_assert_eq!(created, inodes.len());
             prop_assert_eq!(changes.len(), inodes.len() + 1);
         }
     }

@@ -13,7 +13,7 @@ use senesce_ager::snapshots::{
     ChangeCounts, Deletions, Options, Placement, ShortLived, Summary, Updates, Workload, check_series,
     snapshot_files,
 };
-use snapshot::{Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, What, diff};
+use snapshot::{ChangeKind, Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, diff};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace::{Checked, Op, Source};
 
@@ -156,11 +156,11 @@ fn compared(a: &Snapshot, b: &Snapshot) -> [u64; 4] {
     };
     let [mut creates, mut deletes, mut replaces, mut modifies] = [0; 4];
     for change in diff(a, b) {
-        match (change.what, is_file(a, change.before), is_file(b, change.after)) {
-            (What::Created, _, true) | (What::Replaced, false, true) => creates += 1,
-            (What::Deleted, true, _) | (What::Replaced, true, false) => deletes += 1,
-            (What::Replaced, true, true) => replaces += 1,
-            (What::Modified, ..) => modifies += 1,
+        match (change.kind, is_file(a, change.before), is_file(b, change.after)) {
+            (ChangeKind::Created, _, true) | (ChangeKind::Replaced, false, true) => creates += 1,
+            (ChangeKind::Deleted, true, _) | (ChangeKind::Replaced, true, false) => deletes += 1,
+            (ChangeKind::Replaced, true, true) => replaces += 1,
+            (ChangeKind::Modified, ..) => modifies += 1,
             _ => {}
         }
     }
