@@ -68,8 +68,8 @@ pub struct Change {
 }
 
 impl Entry {
-    /// Whether `other`, with the same inode number, may be the same file: no fact known of both contradicts
-    /// it. No system call writes to a symbolic link, so links of different sizes are different.
+    /// Whether `other`, with the same inode number, may be the same file: no attribute known of both
+    /// contradicts it. No system call writes to a symbolic link, so links of different sizes are different.
     pub fn may_be(&self, other: &Entry) -> bool {
         fn agree<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
             a.is_none() || b.is_none() || a == b

@@ -1,5 +1,5 @@
-//! Imports snapshots from listings of other programs. Facts that a listing lacks are named in `lacks` of the
-//! snapshot's [`Info`].
+//! Imports snapshots from listings of other programs. Attributes that a listing lacks are named in `lacks` of
+//! the snapshot's [`Info`].
 
 mod btrfs;
 mod find;

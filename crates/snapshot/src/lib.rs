@@ -19,7 +19,7 @@ pub mod time;
 mod write;
 
 pub use diff::{Change, ChangeKind, diff};
-pub use entry::{Entry, Extent, Fact, Kind};
+pub use entry::{Attribute, Entry, Extent, Kind};
 pub use error::Error;
 pub use key::Key;
 pub use pair::{Doubt, Mismatch, check, check_pair};

@@ -2,7 +2,7 @@
 //! uses several snapshots (a diff, a workload) runs these checks first.
 
 use crate::time::utc;
-use crate::{Fact, Kind, Snapshot};
+use crate::{Attribute, Kind, Snapshot};
 use std::fmt;
 
 /// The reason why a snapshot is unusable, or why two do not match.
@@ -69,8 +69,8 @@ pub enum Doubt {
     Vanished(u64),
     /// Number of files with blocks at unknown addresses.
     Unmapped(u64),
-    /// Missing facts.
-    Lacks(Vec<Fact>),
+    /// Missing attributes.
+    Lacks(Vec<Attribute>),
     /// It is unknown whether both are of the same file system.
     UnknownFs,
     /// Number of files and directories with neither a generation nor a birth time.
@@ -91,10 +91,10 @@ impl fmt::Display for Doubt {
             Doubt::Unmapped(count) => {
                 write!(f, "{count} files have blocks with unknown positions: scores exclude them")
             }
-            Doubt::Lacks(facts) => {
-                let names: Vec<&str> = facts.iter().map(|fact| fact.name()).collect();
+            Doubt::Lacks(attributes) => {
+                let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name()).collect();
                 write!(f, "its source does not provide: {}", names.join(", "))?;
-                if facts.contains(&Fact::Inode) {
+                if attributes.contains(&Attribute::Inode) {
                     write!(
                         f,
                         "; files are identified by path, so a renamed file looks deleted and recreated"
@@ -150,7 +150,7 @@ pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Doubt>, Mism
     if a.fs != b.fs && known(&a.fs) && known(&b.fs) {
         return Err(Mismatch::OtherFs(a.fs.clone(), b.fs.clone()));
     }
-    if a.lacks.contains(&Fact::Inode) != b.lacks.contains(&Fact::Inode) {
+    if a.lacks.contains(&Attribute::Inode) != b.lacks.contains(&Attribute::Inode) {
         return Err(Mismatch::OtherIdentity);
     }
     if root_a.inode != root_b.inode {
@@ -178,7 +178,7 @@ pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Doubt>, Mism
         matches!(entry.kind, Kind::File | Kind::Dir) && entry.generation.is_none() && entry.born_ns.is_none()
     });
     let nameless = nameless.count() as u64;
-    if nameless > 0 && !b.lacks.contains(&Fact::Inode) {
+    if nameless > 0 && !b.lacks.contains(&Attribute::Inode) {
         doubts.push(Doubt::NoIdentity(nameless));
     }
     Ok(doubts)

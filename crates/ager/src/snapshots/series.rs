@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snapshot::{Fact, Info, Snapshot, check, check_pair};
+use snapshot::{Attribute, Info, Snapshot, check, check_pair};
 
 use crate::Error;
 
@@ -109,7 +109,7 @@ pub(super) fn load(series: &dyn Series, place: usize, before: Option<&Snapshot>)
     let snapshot = series.load(place)?;
     let name = series.name(place);
     let refused = |why: String| Error::Snapshots(format!("{name}: {why}"));
-    if snapshot.info().lacks.contains(&Fact::Size) {
+    if snapshot.info().lacks.contains(&Attribute::Size) {
         return Err(refused("it does not record file sizes; leave it out".to_owned()));
     }
     let mut doubts = check(&snapshot).map_err(|why| refused(why.to_string()))?;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use senesce_snapshot::import::{Import, Lister};
-use senesce_snapshot::{ChangeKind, Fact, Kind, ROOT, Snapshot, check_pair, diff};
+use senesce_snapshot::{Attribute, ChangeKind, Kind, ROOT, Snapshot, check_pair, diff};
 use std::path::Path;
 
 const AT: i64 = 1_800_000_000_000_000_000;
@@ -48,7 +48,7 @@ fn find_import_lacks_extents_and_generations() {
     assert_eq!(snapshot.entries()[1].born_ns, None);
     assert_eq!(snapshot.entries()[3].kind, Kind::Special);
     assert_eq!((snapshot.info().begun_ns, snapshot.info().ended_ns), (AT, AT));
-    assert_eq!(snapshot.info().lacks, [Fact::Generation, Fact::Extents]);
+    assert_eq!(snapshot.info().lacks, [Attribute::Generation, Attribute::Extents]);
     // Names with line ends require NUL-terminated records; the order of records does not matter.
     let mut records: Vec<&[u8]> =
         FIND.split(|byte| *byte == b'\n').filter(|record| !record.is_empty()).collect();
@@ -76,7 +76,7 @@ fn rsync_import_has_paths_sizes_and_modification_times() {
     let big = &snapshot.entries()[3];
     assert_eq!((big.size, big.modified_ns), (1_234_567, 1_795_312_242_000_000_000));
     assert_eq!(snapshot.entries()[2].modified_ns, -157_668_955_000_000_000);
-    assert!(snapshot.info().lacks.contains(&Fact::Inode));
+    assert!(snapshot.info().lacks.contains(&Attribute::Inode));
     // A file is identified by its path, so that a later listing can be compared.
     let later = RSYNC.to_vec();
     let later =
@@ -120,7 +120,7 @@ fn zfs_import_applies_changes_to_base() {
             (ChangeKind::Deleted, "dir/fifo".into()),
         ]
     );
-    assert!(next.info().lacks.contains(&Fact::Size));
+    assert!(next.info().lacks.contains(&Attribute::Size));
     for (listing, why) in [
         ("1\tM\tF\t/elsewhere/a\n", "--below"),
         ("1\tM\tF\t/pool/fs/nowhere\n", "does not exist"),

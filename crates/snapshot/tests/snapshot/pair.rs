@@ -3,7 +3,7 @@
 use crate::support::any_snapshot;
 use proptest::prelude::*;
 use senesce_snapshot::{
-    ChangeKind, Doubt, Entry, Extent, Fact, Info, Kind, Mismatch, ROOT, Snapshot, SnapshotBuilder, Stat,
+    Attribute, ChangeKind, Doubt, Entry, Extent, Info, Kind, Mismatch, ROOT, Snapshot, SnapshotBuilder, Stat,
     check, check_pair, diff,
 };
 
@@ -49,7 +49,7 @@ fn mismatched_snapshots_are_rejected() {
     refused(taken(200, |_, root, _| root.inode = 3), "two directories, inodes 2 and 3");
     refused(taken(200, |_, root, _| root.born_ns = Some(11)), "created anew");
     refused(taken(200, |info, _, _| info.key_id = Some("k".into())), "one has names");
-    refused(taken(200, |info, _, _| info.lacks = vec![Fact::Inode]), "by paths");
+    refused(taken(200, |info, _, _| info.lacks = vec![Attribute::Inode]), "by paths");
     let back = taken(100, |info, _, _| info.ended_ns = 99);
     assert!(matches!(check(&back), Err(Mismatch::EndedBeforeBegun { .. })));
     assert!(check(&back).unwrap_err().to_string().contains("the clock was set back"));
@@ -62,9 +62,9 @@ fn missing_information_is_reported() {
     let future = taken(100, |info, _, file| {
         file.changed_ns = 111;
         info.vanished = 3;
-        info.lacks = vec![Fact::Extents];
+        info.lacks = vec![Attribute::Extents];
     });
-    let doubts = [Doubt::FutureTimes(1), Doubt::Vanished(3), Doubt::Lacks(vec![Fact::Extents])];
+    let doubts = [Doubt::FutureTimes(1), Doubt::Vanished(3), Doubt::Lacks(vec![Attribute::Extents])];
     assert_eq!(check(&future).unwrap(), doubts);
     // A file that cannot be distinguished from an earlier one with its inode number.
     let bare = taken(200, |_, _, file| (file.generation, file.born_ns) = (None, None));

@@ -504,7 +504,7 @@ fn invalid_series_error_names_snapshot() {
         ),
         (vec![one.clone(), changed(&two, |info| info.ended_ns = info.begun_ns - 5)], "before it began"),
         (
-            vec![one.clone(), changed(&two, |info| info.lacks = vec![snapshot::Fact::Size])],
+            vec![one.clone(), changed(&two, |info| info.lacks = vec![snapshot::Attribute::Size])],
             "does not record file sizes",
         ),
         (vec![one, by_hand(2, &[(11, None, "a/b", 1, 1.5)])], "an invalid file name"),

@@ -13,7 +13,7 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
     let (info, stat) = (snapshot.info(), Stat::of(&snapshot));
     if json {
         let mut document = serde_json::to_value(&stat)?;
-        let lacks: Vec<&str> = info.lacks.iter().map(|fact| fact.name()).collect();
+        let lacks: Vec<&str> = info.lacks.iter().map(|attribute| attribute.name()).collect();
         document["info"] = json!({
             "tool": info.tool,
             "fs": info.fs,
