@@ -22,7 +22,7 @@ pub use diff::{Change, ChangeKind, diff};
 pub use entry::{Attribute, Entry, Extent, Kind};
 pub use error::Error;
 pub use key::Key;
-pub use pair::{Doubt, Mismatch, check, check_pair};
+pub use pair::{Mismatch, Warning, check, check_pair};
 pub use snapshot::{Info, ROOT, Snapshot, SnapshotBuilder};
 pub use stat::Stat;
 pub use write::refuse_existing;

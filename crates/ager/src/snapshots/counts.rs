@@ -48,5 +48,6 @@ pub struct Summary {
     /// The changes of each pair of snapshots.
     pub pairs: Vec<ChangeCounts>,
     /// Missing or doubtful information in the snapshots, each with the name of the snapshot.
-    pub doubts: Vec<String>,
+    #[serde(rename = "doubts")]
+    pub warnings: Vec<String>,
 }

@@ -110,7 +110,7 @@ impl Workload {
         }
         let before = self.reached.as_ref().map(|tree| &tree.snapshot);
         let after = load(&*self.series, self.next, before)?;
-        self.summary.doubts.extend(after.doubts);
+        self.summary.warnings.extend(after.warnings);
         let (after, left_out) = self.view.of(after.snapshot, &self.series.name(self.next))?;
         let is_fill = self.reached.is_none();
         if let Some(short_lived) = self.options.short_lived.as_ref().filter(|_| is_fill) {

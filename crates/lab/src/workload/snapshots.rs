@@ -31,10 +31,10 @@ impl Snapshots {
     /// Reads all snapshots. Returns them pinned by their digest, with the last round, and the limitations of what they record.
     pub fn read(mut self) -> Result<(Snapshots, u64, Vec<String>), Error> {
         self.files = snapshot_files(&self.files)?;
-        let doubts = check_series(&self.files)?;
+        let warnings = check_series(&self.files)?;
         self.sha256 = Some(digest(&self.files)?);
         let last = self.files.len() as u64 - 1;
-        Ok((self, last, doubts))
+        Ok((self, last, warnings))
     }
 
     /// A digest that identifies the snapshots.

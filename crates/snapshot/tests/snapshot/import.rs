@@ -89,7 +89,7 @@ fn rsync_import_has_paths_sizes_and_modification_times() {
     )
     .unwrap();
     let earlier = import(Lister::Rsync, String::from_utf8_lossy(RSYNC).as_bytes(), None).unwrap();
-    assert_eq!(check_pair(&earlier, &later), Ok(vec![senesce_snapshot::Doubt::UnknownFs]));
+    assert_eq!(check_pair(&earlier, &later), Ok(vec![senesce_snapshot::Warning::UnknownFs]));
     assert_eq!(
         changes(&earlier, &later),
         [(ChangeKind::Modified, "a b".into()), (ChangeKind::Deleted, "sym2".into())]

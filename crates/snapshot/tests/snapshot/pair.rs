@@ -3,8 +3,8 @@
 use crate::support::any_snapshot;
 use proptest::prelude::*;
 use senesce_snapshot::{
-    Attribute, ChangeKind, Doubt, Entry, Extent, Info, Kind, Mismatch, ROOT, Snapshot, SnapshotBuilder, Stat,
-    check, check_pair, diff,
+    Attribute, ChangeKind, Entry, Extent, Info, Kind, Mismatch, ROOT, Snapshot, SnapshotBuilder, Stat,
+    Warning, check, check_pair, diff,
 };
 
 fn entry(parent: u32, kind: Kind, inode: u64) -> Entry {
@@ -64,13 +64,14 @@ fn missing_information_is_reported() {
         info.vanished = 3;
         info.lacks = vec![Attribute::Extents];
     });
-    let doubts = [Doubt::FutureTimes(1), Doubt::Vanished(3), Doubt::Lacks(vec![Attribute::Extents])];
-    assert_eq!(check(&future).unwrap(), doubts);
+    let warnings =
+        [Warning::FutureTimes(1), Warning::Vanished(3), Warning::MissingAttributes(vec![Attribute::Extents])];
+    assert_eq!(check(&future).unwrap(), warnings);
     // A file that cannot be distinguished from an earlier one with its inode number.
     let bare = taken(200, |_, _, file| (file.generation, file.born_ns) = (None, None));
-    assert_eq!(check_pair(&first, &bare), Ok(vec![Doubt::NoIdentity(1)]));
+    assert_eq!(check_pair(&first, &bare), Ok(vec![Warning::NoIdentity(1)]));
     let unknown = taken(200, |info, _, _| info.fs_id = None);
-    assert_eq!(check_pair(&first, &unknown), Ok(vec![Doubt::UnknownFs]));
+    assert_eq!(check_pair(&first, &unknown), Ok(vec![Warning::UnknownFs]));
 }
 
 #[test]

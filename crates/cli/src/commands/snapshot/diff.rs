@@ -1,6 +1,6 @@
 //! `senesce snapshot diff`.
 
-use super::{load, print_doubts, texts};
+use super::{load, print_warnings, texts};
 use crate::output;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
@@ -19,7 +19,7 @@ struct Count {
 }
 
 pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
-    let ((a, doubts_a), (b, doubts_b)) = (load(older)?, load(newer)?);
+    let ((a, warnings_a), (b, warnings_b)) = (load(older)?, load(newer)?);
     let pair = check_pair(&a, &b)
         .with_context(|| format!("snapshots {} and {}", older.display(), newer.display()))?;
     let changes = diff(&a, &b);
@@ -45,16 +45,16 @@ pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
             document.insert(kind.name().to_owned(), json!(count));
         }
         document.insert("changes".to_owned(), json!(changes.len()));
-        document.insert("doubts".to_owned(), json!(texts(&[doubts_a, doubts_b, pair].concat())));
+        document.insert("doubts".to_owned(), json!(texts(&[warnings_a, warnings_b, pair].concat())));
         if list {
             let changes: Vec<Value> = changes.iter().map(|change| listed(change, &a, &b)).collect();
             document.insert("list".to_owned(), json!(changes));
         }
         return output::json(&document);
     }
-    print_doubts(older, &doubts_a);
-    print_doubts(newer, &doubts_b);
-    print_doubts(newer, &pair);
+    print_warnings(older, &warnings_a);
+    print_warnings(newer, &warnings_b);
+    print_warnings(newer, &pair);
     if list {
         for change in &changes {
             output::line(&line(change, &a, &b))?;

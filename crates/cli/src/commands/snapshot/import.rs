@@ -1,6 +1,6 @@
 //! `senesce snapshot import`.
 
-use super::{load, print_doubts, texts};
+use super::{load, print_warnings, texts};
 use crate::args::{ListedBy, SnapshotImport};
 use crate::output;
 use anyhow::{Context as _, Result, anyhow};
@@ -28,17 +28,17 @@ pub fn run(args: &SnapshotImport) -> Result<()> {
         Import { from, tool: results::TOOL, at_ns, base: base.as_ref(), below: args.below.as_deref() };
     let snapshot = import.read(&args.file)?;
     snapshot.save(&args.out, args.force)?;
-    let (stat, doubts) = (Stat::of(&snapshot), snapshot::check(&snapshot)?);
+    let (stat, warnings) = (Stat::of(&snapshot), snapshot::check(&snapshot)?);
     if args.json {
         return output::json(&serde_json::json!({
             "entries": snapshot.entries().len(),
             "files": stat.files,
             "dirs": stat.dirs,
             "bytes": stat.bytes,
-            "doubts": texts(&doubts),
+            "doubts": texts(&warnings),
         }));
     }
-    print_doubts(&args.out, &doubts);
+    print_warnings(&args.out, &warnings);
     output::line(&format!(
         "{}: {} files, {} directories, {}",
         args.out.display(),

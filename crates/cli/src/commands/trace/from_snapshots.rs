@@ -105,6 +105,6 @@ fn show(summary: &Summary) -> Result<()> {
     };
     let pairs = summary.pairs.iter().enumerate();
     let pairs = pairs.map(|(index, counts)| row(format!("{index} → {}", index + 1), counts));
-    summary.doubts.iter().for_each(|doubt| eprintln!("{doubt}"));
+    summary.warnings.iter().for_each(|warning| eprintln!("{warning}"));
     output::table(&headings, std::iter::once(row("fill".to_owned(), &summary.fill)).chain(pairs))
 }
