@@ -5,7 +5,7 @@ use crate::args::{ListedBy, SnapshotImport};
 use crate::output;
 use anyhow::{Context as _, Result, anyhow};
 use snapshot::Stat;
-use snapshot::import::{Import, Lister};
+use snapshot::import::{Import, ListingFormat};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -18,14 +18,14 @@ pub fn run(args: &SnapshotImport) -> Result<()> {
         Some(seconds) => seconds.checked_mul(1_000_000_000).context("--at is beyond the year 2262")?,
         None => modified_ns(&args.file)?,
     };
-    let from = match args.from {
-        ListedBy::Find => Lister::Find,
-        ListedBy::Rsync => Lister::Rsync,
-        ListedBy::ZfsDiff => Lister::ZfsDiff,
-        ListedBy::Btrfs => Lister::Btrfs,
+    let format = match args.from {
+        ListedBy::Find => ListingFormat::Find,
+        ListedBy::Rsync => ListingFormat::Rsync,
+        ListedBy::ZfsDiff => ListingFormat::ZfsDiff,
+        ListedBy::Btrfs => ListingFormat::Btrfs,
     };
     let import =
-        Import { from, tool: results::TOOL, at_ns, base: base.as_ref(), below: args.below.as_deref() };
+        Import { format, tool: results::TOOL, at_ns, base: base.as_ref(), below: args.below.as_deref() };
     let snapshot = import.read(&args.file)?;
     snapshot.save(&args.out, args.force)?;
     let (stat, warnings) = (Stat::of(&snapshot), snapshot::check(&snapshot)?);
