@@ -70,7 +70,7 @@ pub struct Change {
 impl Entry {
     /// Whether `other`, with the same inode number, may be the same file: no attribute known of both
     /// contradicts it. No system call writes to a symbolic link, so links of different sizes are different.
-    pub fn may_be(&self, other: &Entry) -> bool {
+    pub fn may_be_same_file(&self, other: &Entry) -> bool {
         fn agree<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
             a.is_none() || b.is_none() || a == b
         }
@@ -143,7 +143,7 @@ fn compare(
     let (first_a, first_b) = (a[0].1, b[0].1);
     let before = &older.entries()[first_a as usize];
     let after = &newer.entries()[first_b as usize];
-    if !before.may_be(after) {
+    if !before.may_be_same_file(after) {
         return happened(ChangeKind::Replaced, first_a, first_b);
     }
     let renamed = match (unmatched((older, a), (newer, b)), unmatched((newer, b), (older, a))) {

@@ -156,7 +156,7 @@ pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Warning>, Mi
     if root_a.inode != root_b.inode {
         return Err(Mismatch::OtherRoot(root_a.inode, root_b.inode));
     }
-    if !root_a.may_be(root_b) {
+    if !root_a.may_be_same_file(root_b) {
         return Err(Mismatch::NewRoot(root_a.inode));
     }
     if a.key_id != b.key_id {
