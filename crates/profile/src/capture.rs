@@ -54,7 +54,7 @@ pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
     let tally = walk::walk(path, age_by, now, threads).map_err(io)?;
     if tally.files == 0 {
-        return Err(Error::Nothing(path.to_owned()));
+        return Err(Error::NoFiles(path.to_owned()));
     }
     let space = rustix::fs::statvfs(path).map_err(|errno| io(errno.into()))?;
     let used = space.f_blocks.saturating_sub(space.f_bfree);
