@@ -189,7 +189,10 @@ fn parameters(case: &Case) -> serde_json::Value {
         }),
         Case::Synthetic { synthetic, options, write_back_bytes, made } => serde_json::json!({
             "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
-            "office": { "days": synthetic.days, "at_once": synthetic.concurrency, "windows": synthetic.intervals, "fullness": synthetic.fullness },
+            "office": {
+                "days": synthetic.days, "at_once": synthetic.concurrency, "windows": synthetic.intervals,
+                "fullness": synthetic.fullness,
+            },
         }),
     }
 }

@@ -194,3 +194,19 @@ fn both(measure: Measure, values: [Option<f64>; 2]) -> Vec<Measurement> {
     let sides = SIDES.into_iter().zip(values);
     sides.filter_map(|(side, value)| Some(measure.once(side, value?))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_names_are_read_and_stored() {
+        let old: Verification = toml::from_str("method = \"told\"\nat_once = 3\nwindows = 7").unwrap();
+        let new: Verification =
+            toml::from_str("method = \"full-metadata\"\nconcurrency = 3\nintervals = 7").unwrap();
+        assert_eq!(old, new);
+        let stored = serde_json::to_value(&new).unwrap();
+        assert_eq!(stored["method"], "told");
+        assert_eq!((stored["at_once"].as_u64(), stored["windows"].as_u64()), (Some(3), Some(7)));
+    }
+}
