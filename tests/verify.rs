@@ -9,9 +9,9 @@ fn number(value: &Value, field: &str) -> f64 {
 }
 
 /// Verifies days of the synthetic workload and returns the result.
-fn verified(lab: &Lab, days: usize, windows: u32) -> Value {
+fn verified(lab: &Lab, days: usize, intervals: u32) -> Value {
     let outcome = lab.json(&format!(
-        "verify --builtin --fs ext4 --size 160MiB --days {days} --windows {windows} --name v --work work"
+        "verify --builtin --fs ext4 --size 160MiB --days {days} --intervals {intervals} --name v --work work"
     ));
     let last = days;
     let days = outcome["days"].as_array().unwrap();

@@ -43,7 +43,7 @@ pub struct Imported {
     /// Number of lines read.
     pub lines: u64,
     /// Number of unterminated last lines, which are ignored: the log was still being written.
-    pub cut: u64,
+    pub incomplete_lines: u64,
 }
 
 /// Maps a time in seconds since 1970 to the offset of local time in seconds.
@@ -66,14 +66,14 @@ pub fn import(format: Format, logs: &[PathBuf], zone: Zone<'_>) -> Result<Import
         Format::Bpftrace => Box::new(bpftrace::Bpftrace::new(zone)),
         Format::Nfsdump => Box::new(nfsdump::Nfsdump::new(zone)),
     };
-    let (mut lines, mut cut) = (0, 0);
+    let (mut lines, mut incomplete_lines) = (0, 0);
     for log in logs {
         let file = input::open_stream(log).map_err(ActivityError::io("opening", log))?;
         let (read, whole) = feed(&mut *importer, format, BufReader::new(file), log)?;
         lines += read;
-        cut += u64::from(!whole);
+        incomplete_lines += u64::from(!whole);
     }
-    Ok(Imported { collected: importer.finish(), lines, cut })
+    Ok(Imported { collected: importer.finish(), lines, incomplete_lines })
 }
 
 /// Reads one log; returns the number of lines, and whether the last one was complete.

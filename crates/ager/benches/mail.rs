@@ -41,7 +41,7 @@ fn live(parameters: Parameters, dir: PathBuf) {
             break;
         }
         let begun = Instant::now();
-        live.day(day).expect("the day succeeds");
+        live.run_day(day).expect("the day succeeds");
         let messages = if day == 0 { filling } else { parameters.operations.into() };
         let so_far = filling + u64::from(day * parameters.operations);
         line(&format!("live day {day}"), so_far, "".to_owned(), messages, begun);

@@ -21,8 +21,8 @@ const LARGE: u64 = 10_000_000;
 /// A case ends after this many operations; the largest would run for minutes at the same speed.
 const MOST: u64 = 200_000_000;
 
-const LEAST_RATE: f64 = 5e6;
-const MOST_BYTES_A_FILE: f64 = 64.0;
+const MIN_RATE: f64 = 5e6;
+const MAX_BYTES_PER_FILE: f64 = 64.0;
 
 /// The argument that marks the process of one case.
 const CASE: &str = "--case";
@@ -36,7 +36,7 @@ fn main() {
     }
     let wanted: Vec<&str> = words.iter().map(String::as_str).filter(|w| !w.starts_with("--")).collect();
     println!(
-        "{:<9} {:>8} {:>11} {:>11} {:>8} {:>8} {:>12} {:>10}  limits >= {:.0} M/s, <= {MOST_BYTES_A_FILE} B/file",
+        "{:<9} {:>8} {:>11} {:>11} {:>8} {:>8} {:>12} {:>10}  limits >= {:.0} M/s, <= {MAX_BYTES_PER_FILE} B/file",
         "profile",
         "GiB",
         "live files",
@@ -45,7 +45,7 @@ fn main() {
         "total s",
         "ops/s",
         "B/file",
-        LEAST_RATE / 1e6
+        MIN_RATE / 1e6
     );
     for name in profile::builtin() {
         if wanted.is_empty() || wanted.contains(&name) {
@@ -104,7 +104,7 @@ fn run(profile: &str, size: u64) {
     let files = ager.plan().live_files;
     let rate = operations as f64 / seconds;
     let bytes = (peak_bytes() - before) as f64 / files as f64;
-    let verdict = if rate >= LEAST_RATE && bytes <= MOST_BYTES_A_FILE { "PASS" } else { "MISS" };
+    let verdict = if rate >= MIN_RATE && bytes <= MAX_BYTES_PER_FILE { "PASS" } else { "MISS" };
     println!(
         "{profile:<9} {:>8} {files:>11} {operations:>11} {layout:>8.2} {seconds:>8.2} {rate:>12.0} {bytes:>10.1}  {verdict}",
         size >> 30

@@ -17,7 +17,7 @@ pub enum Method {
 }
 
 /// Upper limit of [`Conditions::overwrites`]: a million times the capacity is years of writing.
-pub const MOST_OVERWRITES: f64 = 1e6;
+pub const MAX_OVERWRITES: f64 = 1e6;
 
 /// The conditions of one aging.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,9 +37,9 @@ pub struct Conditions {
     pub overwrites: Option<f64>,
 }
 
-/// A bin of the size histogram that is left out because its files do not fit.
+/// A bin of the size histogram that is omitted because its files do not fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct OmittedBin {
     /// Lower limit of the sizes, exclusive.
     pub lower_bytes: u64,
     /// Upper limit of the sizes, inclusive.
@@ -57,7 +57,7 @@ pub struct Plan {
     pub live_bytes: u64,
     /// Directories below the root.
     pub directories: u64,
-    /// Creations and deletions of the whole aging, earlier legs included.
+    /// Creations and deletions of the whole aging, earlier segments included.
     pub operations: u64,
     /// The least number of creations and deletions that can meet the age histogram: live files · T/K.
     pub bound_operations: u64,
@@ -65,14 +65,15 @@ pub struct Plan {
     pub bound_overwrites: f64,
     /// The remaining age error of the plan; `None` if the method cannot predict it.
     pub age_rms_error: Option<f64>,
-    /// Sizes left out.
-    pub left_out: Vec<LeftOut>,
+    /// Bins of the size histogram that are omitted.
+    #[serde(rename = "left_out")]
+    pub omitted_bins: Vec<OmittedBin>,
 }
 
 /// Figures of an aging so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reached {
-    /// Creations and deletions of all legs.
+pub struct AgingStats {
+    /// Creations and deletions of all segments.
     pub operations: u64,
     /// Files created.
     pub creations: u64,
@@ -94,7 +95,7 @@ pub struct Reached {
     pub depth: Fit,
 }
 
-impl Reached {
+impl AgingStats {
     /// The least of the three histograms' chi-square p-values.
     pub fn p_value(&self) -> f64 {
         self.age.p_value().min(self.size.p_value()).min(self.depth.p_value())
@@ -110,22 +111,22 @@ pub struct LiveFile {
     pub dir: DirId,
     /// Its size in bytes.
     pub size: u64,
-    /// The operation that created it, counted from 1 over all legs.
+    /// The operation that created it, counted from 1 over all segments.
     pub born: u64,
 }
 
 /// The state of an aging, from which another can continue.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct AgingState {
     pub(crate) tree: Tree,
     pub(crate) live: Vec<LiveFile>,
     pub(crate) counters: Counters,
 }
 
-impl State {
+impl AgingState {
     /// An empty file system.
-    pub fn empty() -> State {
-        State { tree: Tree::new(), live: Vec::new(), counters: Counters::default() }
+    pub fn empty() -> AgingState {
+        AgingState { tree: Tree::new(), live: Vec::new(), counters: Counters::default() }
     }
 
     /// The live files, in no particular order.
@@ -134,7 +135,7 @@ impl State {
     }
 }
 
-/// Totals over all legs. The number of creations is the number of the next file.
+/// Totals over all segments. The number of creations is the number of the next file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub creations: u64,
@@ -181,8 +182,8 @@ pub trait Ager: Source {
     fn plan(&self) -> &Plan;
 
     /// Figures after the operations given out so far. Visits every live file.
-    fn reached(&self) -> Reached;
+    fn stats(&self) -> AgingStats;
 
     /// The state after the operations given out so far.
-    fn state(&self) -> State;
+    fn state(&self) -> AgingState;
 }

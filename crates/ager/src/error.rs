@@ -43,7 +43,7 @@ pub enum Error {
     },
     /// A file operation of the synthetic workload failed.
     #[error("{action} {}: {source}", path.display())]
-    Office {
+    Synthetic {
         /// The action.
         action: &'static str,
         /// The path.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 
-/// A target histogram and the number of files reached in each bin.
+/// A target histogram and the actual number of files in each bin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// Labels of the bins.
@@ -16,15 +16,16 @@ pub struct Fit {
 
 impl Fit {
     /// Share of the files in bin `i`; 0 without files.
-    pub fn reached(&self, i: usize) -> f64 {
+    pub fn actual_share(&self, i: usize) -> f64 {
         let files = self.files();
         if files == 0 { 0.0 } else { self.count[i] as f64 / files as f64 }
     }
 
-    /// Root mean square over the bins of the difference between reached and target share, as Geriatrix
+    /// Root mean square over the bins of the difference between actual and target share, as Geriatrix
     /// reports it (geriatrix17, §4).
     pub fn rms_error(&self) -> f64 {
-        let squares: f64 = self.target.iter().enumerate().map(|(i, g)| (self.reached(i) - g).powi(2)).sum();
+        let squares: f64 =
+            self.target.iter().enumerate().map(|(i, g)| (self.actual_share(i) - g).powi(2)).sum();
         (squares / self.target.len() as f64).sqrt()
     }
 

@@ -13,18 +13,18 @@
 
 mod cells;
 
-use crate::aim::Aim;
 use crate::calendar::Calendar;
 use crate::random::Random;
 use crate::sizes::blocks;
+use crate::targets::Targets;
 use crate::tree::Tree;
-use crate::{Ager, Conditions, Counters, Error, LiveFile, Plan, Reached, State};
+use crate::{Ager, AgingState, AgingStats, Conditions, Counters, Error, LiveFile, Plan};
 use cells::{Cells, Shares};
 use trace::{BATCH, Content, Op, Source};
 
 /// The published ager.
 pub(crate) struct Greedy {
-    aim: Aim,
+    targets: Targets,
     plan: Plan,
     rng: Random,
     tree: Tree,
@@ -41,16 +41,16 @@ pub(crate) struct Greedy {
 }
 
 /// The number of operations that the published method plans for `files` live files.
-fn published_operations(aim: &Aim, files: u64) -> u64 {
-    let oldest = aim.age.upper.last().expect("a checked histogram has bins");
+fn published_operations(targets: &Targets, files: u64) -> u64 {
+    let oldest = targets.age.upper.last().expect("a checked histogram has bins");
     let files = files as f64;
     let mut younger = 0.0;
     let mut most = 0.0f64;
     let mut span = 1.0;
-    for (i, (edge, share)) in aim.age.upper.iter().zip(&aim.age_share).enumerate() {
+    for (i, (edge, share)) in targets.age.upper.iter().zip(&targets.age_share).enumerate() {
         span = edge / oldest - younger;
         younger = edge / oldest;
-        let creations = if i + 1 < aim.age_share.len() { 2.0 * share } else { 2.0 * (share - 1.0) + 1.0 };
+        let creations = if i + 1 < targets.age_share.len() { 2.0 * share } else { 2.0 * (share - 1.0) + 1.0 };
         most = most.max(files * creations / span);
     }
     most.max(files / span).ceil() as u64
@@ -58,11 +58,11 @@ fn published_operations(aim: &Aim, files: u64) -> u64 {
 
 impl Greedy {
     /// Plans an aging that continues from `state`.
-    pub fn new(conditions: &Conditions, state: State) -> Result<Greedy, Error> {
-        let aim = Aim::new(conditions)?;
-        let State { mut tree, live, counters } = state;
+    pub fn new(conditions: &Conditions, state: AgingState) -> Result<Greedy, Error> {
+        let targets = Targets::new(conditions)?;
+        let AgingState { mut tree, live, counters } = state;
         let mut rng = Random::new(conditions.seed, counters.operations());
-        let mut mkdirs = tree.grow(&aim.depth, conditions.profile.files, aim.files(), &mut rng);
+        let mut mkdirs = tree.grow(&targets.depth, conditions.profile.files, targets.files(), &mut rng);
         mkdirs.reverse();
         if let Some(overwrites) = conditions.overwrites
             && overwrites < conditions.fullness
@@ -73,19 +73,25 @@ impl Greedy {
                 conditions.fullness
             )));
         }
-        let mut cells = Cells::new(aim.age_share.len(), aim.sizes.share.len(), aim.depth_share.len());
-        let (depths, depth_bin) = (tree.depths(), aim.depth_bins());
+        let mut cells =
+            Cells::new(targets.age_share.len(), targets.sizes.share.len(), targets.depth_share.len());
+        let (depths, depth_bin) = (tree.depths(), targets.depth_bins());
         for file in live {
             let depth = depth_bin.get(depths[file.dir.0 as usize] as usize).copied().flatten();
             // A depth outside this profile's histogram counts as its deepest.
-            cells.insert(0, aim.sizes.bin_of(file.size), depth.unwrap_or(aim.depth_share.len() - 1), file);
+            cells.insert(
+                0,
+                targets.sizes.bin_of(file.size),
+                depth.unwrap_or(targets.depth_share.len() - 1),
+                file,
+            );
         }
-        let most_blocks = aim.overwritten_blocks(conditions.fullness) as u64;
-        let operations = published_operations(&aim, aim.files());
+        let most_blocks = targets.overwritten_blocks(conditions.fullness) as u64;
+        let operations = published_operations(&targets, targets.files());
         Ok(Greedy {
-            plan: aim.plan(most_blocks, tree.directories(), operations, None),
-            most_created: conditions.overwrites.map(|n| aim.overwritten_blocks(n)),
-            aim,
+            plan: targets.plan(most_blocks, tree.directories(), operations, None),
+            most_created: conditions.overwrites.map(|n| targets.overwritten_blocks(n)),
+            targets,
             rng,
             tree,
             mkdirs,
@@ -99,10 +105,10 @@ impl Greedy {
     /// The next operation; `None` at the end.
     fn step(&mut self) -> Option<Op> {
         if self.calendar.is_none() {
-            let size = self.rng.weighted(&self.aim.sizes.share);
-            let bytes = self.aim.sizes.random(size, &mut self.rng);
+            let size = self.rng.weighted(&self.targets.sizes.share);
+            let bytes = self.targets.sizes.random(size, &mut self.rng);
             if self.counters.live_blocks + blocks(bytes) <= self.most_blocks {
-                let depth = self.rng.weighted(&self.aim.depth_share);
+                let depth = self.rng.weighted(&self.targets.depth_share);
                 return Some(self.create(0, size, depth, bytes));
             }
             self.become_stable();
@@ -132,9 +138,9 @@ impl Greedy {
                 let mean = self.counters.live_blocks as f64 / live.max(1) as f64;
                 past + (2.0 * (most - self.counters.created_blocks as f64).max(0.0) / mean.max(1.0)) as u64
             }
-            None => published_operations(&self.aim, live).max(past),
+            None => published_operations(&self.targets, live).max(past),
         };
-        let calendar = Calendar::new(&self.aim.age, total);
+        let calendar = Calendar::new(&self.targets.age, total);
         self.plan.operations = total;
         self.cells.set_ages(|file| calendar.bin_of(file.born));
         self.calendar = Some(calendar);
@@ -143,15 +149,15 @@ impl Greedy {
     /// Creates a file of the fitting size with the largest deficit, at the depth with the largest deficit.
     fn create_best(&mut self, age: usize) -> Option<Op> {
         let room = self.most_blocks.saturating_sub(self.counters.live_blocks);
-        let sizes = &self.aim.sizes;
+        let sizes = &self.targets.sizes;
         let size = self.cells.size_lacking_most(&sizes.share, |bin| blocks(sizes.largest(bin)) <= room)?;
         let bytes = sizes.random(size, &mut self.rng);
-        let depth = self.cells.depth_lacking_most(&self.aim.depth_share);
+        let depth = self.cells.depth_lacking_most(&self.targets.depth_share);
         Some(self.create(age, size, depth, bytes))
     }
 
     fn create(&mut self, age: usize, size: usize, depth: usize, bytes: u64) -> Op {
-        let dir = self.tree.pick(self.aim.depth.depth[depth] as usize, &mut self.rng);
+        let dir = self.tree.pick(self.targets.depth.depth[depth] as usize, &mut self.rng);
         let file = self.counters.create(bytes);
         let born = self.counters.operations();
         self.cells.insert(age, size, depth, LiveFile { file, dir, size: bytes, born });
@@ -160,8 +166,11 @@ impl Greedy {
 
     /// Deletes a random file of the bins with the largest excess.
     fn delete_best(&mut self) -> Option<Op> {
-        let shares =
-            Shares { age: &self.aim.age_share, size: &self.aim.sizes.share, depth: &self.aim.depth_share };
+        let shares = Shares {
+            age: &self.targets.age_share,
+            size: &self.targets.sizes.share,
+            depth: &self.targets.depth_share,
+        };
         let file = self.cells.remove_most_over(&shares, &mut self.rng)?;
         self.counters.delete(file.size);
         Some(Op::Delete { file: file.file, parent: file.dir })
@@ -199,13 +208,13 @@ impl Ager for Greedy {
         &self.plan
     }
 
-    fn reached(&self) -> Reached {
-        self.aim.reached(self.cells.iter(), &self.tree.depths(), &self.counters)
+    fn stats(&self) -> AgingStats {
+        self.targets.stats(self.cells.iter(), &self.tree.depths(), &self.counters)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> AgingState {
         let mut tree = self.tree.clone();
         tree.forget(&self.mkdirs);
-        State { tree, live: self.cells.iter().copied().collect(), counters: self.counters }
+        AgingState { tree, live: self.cells.iter().copied().collect(), counters: self.counters }
     }
 }

@@ -2,32 +2,34 @@
 //!
 //! An ager is a [`trace::Source`] that follows a profile: [`Method::Planned`] is exact by construction,
 //! [`Method::Greedy`] is the published method. An aging can continue under changed conditions: it is a list
-//! of [`Leg`]s.
+//! of [`Segment`]s.
 
 mod ager;
-mod aim;
 mod apportion;
 mod calendar;
 mod error;
 mod fit;
 pub mod git;
 mod greedy;
-mod legs;
 mod live_names;
 pub mod mail;
 pub mod micro;
-pub mod office;
 mod planned;
 mod random;
+mod segments;
 mod sizes;
 pub mod snapshots;
+pub mod synthetic;
+mod targets;
 mod tree;
 
-pub use ager::{Ager, Conditions, LeftOut, LiveFile, MOST_OVERWRITES, Method, Plan, Reached, State};
-pub use aim::MOST_FULL;
+pub use ager::{
+    Ager, AgingState, AgingStats, Conditions, LiveFile, MAX_OVERWRITES, Method, OmittedBin, Plan,
+};
 pub use error::Error;
 pub use fit::Fit;
-pub use legs::{Leg, begin, go_on};
+pub use segments::{Segment, begin, resume};
 pub use sizes::BLOCK_BYTES;
+pub use targets::MAX_FULLNESS;
 
 use ager::Counters;

@@ -21,4 +21,4 @@ pub use extracted::Extracted;
 pub use live::Live;
 pub use plan::{Parameters, Plan};
 pub use script::{Event, Script};
-pub use server::{dovecot, ready};
+pub use server::{find_dovecot, ready};

@@ -10,7 +10,7 @@ mod shape;
 
 pub use interfile::Interfile;
 pub use intrafile::Intrafile;
-pub use shape::{MOST_FILES, Shape};
+pub use shape::{MAX_FILES, Shape};
 
 use crate::Error;
 

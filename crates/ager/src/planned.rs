@@ -12,17 +12,17 @@
 
 mod layout;
 
-use crate::aim::Aim;
 use crate::calendar::{Calendar, Rhythm};
 use crate::random::Random;
 use crate::sizes::blocks;
+use crate::targets::Targets;
 use crate::tree::Tree;
-use crate::{Ager, Conditions, Counters, Error, LiveFile, Plan, Reached, State};
+use crate::{Ager, AgingState, AgingStats, Conditions, Counters, Error, LiveFile, Plan};
 use trace::{BATCH, Content, FileId, Op, Source};
 
 /// The planned ager.
 pub(crate) struct Planned {
-    aim: Aim,
+    targets: Targets,
     plan: Plan,
     rng: Random,
     tree: Tree,
@@ -35,7 +35,7 @@ pub(crate) struct Planned {
     slots: Vec<LiveFile>,
     /// Number of slots whose files live at the end.
     files: usize,
-    /// Live files of earlier legs that have no slot, to be deleted first.
+    /// Live files of earlier segments that have no slot, to be deleted first.
     doomed: Vec<LiveFile>,
     /// Slots that hold an ephemeral.
     ephemeral: Vec<u32>,
@@ -56,7 +56,7 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// Plans an aging that continues from `state`.
-    pub fn new(conditions: &Conditions, state: State) -> Result<Planned, Error> {
+    pub fn new(conditions: &Conditions, state: AgingState) -> Result<Planned, Error> {
         layout::plan(conditions, state)
     }
 
@@ -194,14 +194,14 @@ impl Ager for Planned {
         &self.plan
     }
 
-    fn reached(&self) -> Reached {
-        self.aim.reached(self.live(), &self.tree.depths(), &self.counters)
+    fn stats(&self) -> AgingStats {
+        self.targets.stats(self.live(), &self.tree.depths(), &self.counters)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> AgingState {
         let mut tree = self.tree.clone();
         tree.forget(&self.mkdirs);
-        State { tree, live: self.live().copied().collect(), counters: self.counters }
+        AgingState { tree, live: self.live().copied().collect(), counters: self.counters }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::apportion::largest_remainder;
 use crate::random::Random;
-use crate::{Error, LeftOut};
+use crate::{Error, OmittedBin};
 use profile::SizeHistogram;
 
 /// The block size for fullness and overwrites, in bytes: every file occupies whole blocks.
@@ -19,7 +19,7 @@ pub(crate) fn blocks(size: u64) -> u64 {
 }
 
 /// Limit of the number of files: file numbers within a plan are 31 bits.
-const MOST_FILES: u64 = 1 << 31;
+const MAX_FILES: u64 = 1 << 31;
 
 /// Number of quantiles that estimate the total of a bin of many files.
 const QUANTILES: u64 = 1024;
@@ -30,10 +30,10 @@ pub(crate) struct Sizes {
     bins: Vec<Bin>,
     /// Files in each bin.
     pub count: Vec<u64>,
-    /// Target shares: those of the profile without the bins left out, summing to 1.
+    /// Target shares: those of the profile without the omitted bins, summing to 1.
     pub share: Vec<f64>,
     /// Bins that do not fit.
-    pub left_out: Vec<LeftOut>,
+    pub omitted_bins: Vec<OmittedBin>,
     /// Tilt of the distribution within the bins, which adjusts the total to the fullness; 1 is log-uniform.
     tilt: f64,
 }
@@ -89,9 +89,9 @@ impl Sizes {
         let total: f64 = histogram.weight.iter().sum();
         let fits = |i: usize| bins[i].upper <= live_bytes;
         let kept: f64 = (0..bins.len()).filter(|&i| fits(i)).map(|i| histogram.weight[i]).sum();
-        let left_out = (0..bins.len())
+        let omitted_bins = (0..bins.len())
             .filter(|&i| !fits(i) && histogram.weight[i] > 0.0)
-            .map(|i| LeftOut {
+            .map(|i| OmittedBin {
                 lower_bytes: bins[i].lower,
                 upper_bytes: bins[i].upper,
                 share: histogram.weight[i] / total,
@@ -104,7 +104,7 @@ impl Sizes {
         }
         let share: Vec<f64> =
             (0..bins.len()).map(|i| if fits(i) { histogram.weight[i] / kept } else { 0.0 }).collect();
-        let mut sizes = Sizes { count: vec![0; bins.len()], bins, share, left_out, tilt: 1.0 };
+        let mut sizes = Sizes { count: vec![0; bins.len()], bins, share, omitted_bins, tilt: 1.0 };
         sizes.choose_count(live_bytes / BLOCK_BYTES)?;
         sizes.choose_tilt((live_bytes / BLOCK_BYTES) as f64);
         Ok(sizes)
@@ -152,9 +152,9 @@ impl Sizes {
         let mut files = wanted as f64 / mean;
         let mut best = (f64::INFINITY, 0);
         for _ in 0..24 {
-            if files > MOST_FILES as f64 {
+            if files > MAX_FILES as f64 {
                 return Err(Error::Conditions(format!(
-                    "about {files:.0} files are needed, but at most {MOST_FILES} can be planned; use a \
+                    "about {files:.0} files are needed, but at most {MAX_FILES} can be planned; use a \
                      smaller --size"
                 )));
             }
@@ -228,10 +228,10 @@ mod tests {
     }
 
     #[test]
-    fn oversized_bins_are_left_out_and_reported() {
+    fn oversized_bins_are_omitted_and_reported() {
         let sizes = Sizes::fit(&histogram(&[4096, 1 << 30], &[3.0, 1.0]), 1 << 20).unwrap();
-        assert_eq!(sizes.left_out.len(), 1);
-        assert_eq!(sizes.left_out[0].share, 0.25);
+        assert_eq!(sizes.omitted_bins.len(), 1);
+        assert_eq!(sizes.omitted_bins[0].share, 0.25);
         assert_eq!(sizes.files(), 256);
         assert!(Sizes::fit(&histogram(&[1 << 30], &[1.0]), 1 << 20).is_err());
         assert!(Sizes::fit(&histogram(&[0], &[1.0]), 1 << 20).is_err());

@@ -24,8 +24,8 @@ mod tree;
 mod view;
 mod workload;
 
-pub use counts::{Counts, Summary};
-pub use lifetimes::Lifetimes;
-pub use options::{Deletions, Options, Place, ShortLived, Updates};
-pub use series::{FREE_SPACE, Series, check_series, snapshot_files};
+pub use counts::{ChangeCounts, Summary};
+pub use lifetimes::LifetimeModel;
+pub use options::{Deletions, Options, Placement, ShortLived, Updates};
+pub use series::{FREE_SPACE_SUFFIX, Series, check_series, snapshot_files};
 pub use workload::Workload;

@@ -96,8 +96,8 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// Parses overwrites: bytes created over the capacity of the file system.
 pub fn overwrites(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(overwrites) if overwrites > 0.0 && overwrites <= ager::MOST_OVERWRITES => Ok(overwrites),
-        _ => Err(format!("must be a number above 0 and at most {}", ager::MOST_OVERWRITES)),
+        Ok(overwrites) if overwrites > 0.0 && overwrites <= ager::MAX_OVERWRITES => Ok(overwrites),
+        _ => Err(format!("must be a number above 0 and at most {}", ager::MAX_OVERWRITES)),
     }
 }
 

@@ -267,7 +267,7 @@ fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
         data: Data::Write,
         on_full: OnFull::Stop,
         fill: true,
-        legs: Vec::new(),
+        segments: Vec::new(),
         aged_by: Some(AgedBy { workload: spec.workload.clone(), seed: spec.seed, round: spec.round }),
         redo_to: 0,
         stage: Stage::Making,

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::workload::Workload;
-use ager::{Conditions, Leg};
+use ager::{Conditions, Segment};
 use disk::BlockDevice;
 use disk::modelled::{Clock, DiskSettings, is_store};
 use fs::{Place, Spec};
@@ -214,13 +214,14 @@ pub struct Manifest {
     pub on_full: OnFull,
     /// Whether the live files are filled with data at the end.
     pub fill: bool,
-    /// The aging by a profile so far; empty if a workload aged the file system. `done` of the last leg is the number of operations that are
-    /// applied and on disk.
-    pub legs: Vec<Leg>,
+    /// The aging by a profile so far; empty if a workload aged the file system. `done` of the last segment is the number of operations that
+    /// are applied and on disk.
+    #[serde(rename = "legs")]
+    pub segments: Vec<Segment>,
     /// The workload that aged the file system, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged_by: Option<AgedBy>,
-    /// Operations of the last leg that may have been applied beyond `done`.
+    /// Operations of the last segment that may have been applied beyond `done`.
     pub redo_to: u64,
     /// The stage.
     pub stage: Stage,
@@ -250,9 +251,9 @@ impl Manifest {
         RunId(self.run)
     }
 
-    /// The conditions of the last leg, if a profile aged the file system.
+    /// The conditions of the last segment, if a profile aged the file system.
     pub fn conditions(&self) -> Option<&Conditions> {
-        self.legs.last().map(|leg| &leg.conditions)
+        self.segments.last().map(|segment| &segment.conditions)
     }
 
     /// The name of the profile or the kind of the workload.
@@ -292,11 +293,11 @@ impl Manifest {
                 manifest.version
             ));
         }
-        if manifest.legs.is_empty() && manifest.aged_by.is_none() {
+        if manifest.segments.is_empty() && manifest.aged_by.is_none() {
             return Err("no aging conditions".to_owned());
         }
-        for leg in &manifest.legs {
-            leg.conditions.profile.check().map_err(|e| e.to_string())?;
+        for segment in &manifest.segments {
+            segment.conditions.profile.check().map_err(|e| e.to_string())?;
         }
         Ok(manifest)
     }

@@ -24,12 +24,10 @@ pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) 
     if let Some(error) = plan.age_rms_error.filter(|&e| e > 0.001) {
         watch.say(&format!("file ages are approximated with a root-mean-square error of {error:.4}"));
     }
-    for left in &plan.left_out {
-        let (from, to) = (bytes(left.lower_bytes), bytes(left.upper_bytes));
-        watch.say(&format!(
-            "left out: files above {from} up to {to} ({:.4} %) do not fit",
-            100.0 * left.share
-        ));
+    for bin in &plan.omitted_bins {
+        let (from, to) = (bytes(bin.lower_bytes), bytes(bin.upper_bytes));
+        watch
+            .say(&format!("left out: files above {from} up to {to} ({:.4} %) do not fit", 100.0 * bin.share));
     }
 }
 

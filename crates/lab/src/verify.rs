@@ -14,8 +14,8 @@ use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::work::Work;
 use crate::workload::unless_interrupted;
-use ager::office::OfficeOptions;
 use ager::snapshots::{Options, Series};
+use ager::synthetic::SyntheticOptions;
 use checkpoint_stats::CheckpointStats;
 use disk::Session;
 use results::measures;
@@ -58,10 +58,10 @@ pub enum Case {
         /// The file system for the replay.
         made: Made,
     },
-    /// The days of an [`ager::office`] on a fresh file system, and a replay of its snapshots on another.
-    Office {
-        /// The parameters of the office.
-        office: OfficeOptions,
+    /// The days of an [`ager::synthetic`] workload on a fresh file system, and a replay of its snapshots on another.
+    Synthetic {
+        /// The parameters of the synthetic workload.
+        synthetic: SyntheticOptions,
         /// How the workload is derived from its snapshots.
         options: Options,
         /// The replay syncs after this many bytes.
@@ -86,7 +86,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
             replayed.len()
         )));
     }
-    if let Case::Replayed { made, .. } | Case::Office { made, .. } = &spec.case {
+    if let Case::Replayed { made, .. } | Case::Synthetic { made, .. } = &spec.case {
         fs::can_make(fs::find(&made.fs)?, made.size_bytes)?;
     }
     // Given snapshots are read before anything is created.
@@ -100,7 +100,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
             )?);
         }
         Case::Replayed { real, .. } => given = Some(checkpoint_stats::of_files(real)?),
-        Case::Office { .. } => {}
+        Case::Synthetic { .. } => {}
     }
     let work = Work::take(&spec.work)?;
     let store = work.store()?;
@@ -145,9 +145,9 @@ pub(crate) fn made(
         (Case::Replayed { real, options, write_back_bytes, made }, Some(seen)) => {
             (seen, Box::new(real.clone()), options.clone(), made, *write_back_bytes)
         }
-        (Case::Office { office, options, write_back_bytes, made }, _) => {
-            let (snapshots, seen) = sides::office(session, made, &image("real"), office, watch)?;
-            let options = scale_intervals(options, &snapshots, office);
+        (Case::Synthetic { synthetic, options, write_back_bytes, made }, _) => {
+            let (snapshots, seen) = sides::synthetic(session, made, &image("real"), synthetic, watch)?;
+            let options = scale_intervals(options, &snapshots, synthetic);
             (seen, Box::new(snapshots), options, made, *write_back_bytes)
         }
         _ => unreachable!("snapshots that are given are looked at before"),
@@ -157,26 +157,26 @@ pub(crate) fn made(
     agree::agree(name, &real, &replayed)
 }
 
-/// The options for snapshots of an office, whose work intervals are scaled down.
-fn scale_intervals(options: &Options, snapshots: &[Snapshot], office: &OfficeOptions) -> Options {
+/// The options for snapshots of a synthetic workload, whose work intervals are scaled down.
+fn scale_intervals(options: &Options, snapshots: &[Snapshot], synthetic: &SyntheticOptions) -> Options {
     let ends = |snapshot: Option<&Snapshot>| snapshot.map_or(0, |snapshot| snapshot.info().ended_ns);
     let worked_ns = ends(snapshots.last()) - ends(snapshots.first());
-    let windows = i64::try_from(office.days * office.windows_a_day()).unwrap_or(i64::MAX).max(1);
-    Options { write_back_ns: options.write_back_ns.map(|_| worked_ns / windows), ..options.clone() }
+    let intervals = i64::try_from(synthetic.days * synthetic.intervals_per_day()).unwrap_or(i64::MAX).max(1);
+    Options { write_back_ns: options.write_back_ns.map(|_| worked_ns / intervals), ..options.clone() }
 }
 
 fn seed(case: &Case) -> Option<u64> {
     match case {
         Case::Given { .. } => None,
         Case::Replayed { options, .. } => Some(options.seed),
-        Case::Office { office, .. } => Some(office.seed),
+        Case::Synthetic { synthetic, .. } => Some(synthetic.seed),
     }
 }
 
 fn parameters(case: &Case) -> serde_json::Value {
     let workload = |options: &Options| {
         serde_json::json!({
-            "place": options.place, "deletions": options.deletions, "updates": options.updates,
+            "place": options.placement, "deletions": options.deletions, "updates": options.updates,
             "renames": options.renames, "links": options.links, "symlinks": options.symlinks, "holes": options.holes,
             "write_back_ns": options.write_back_ns,
             "short_lived": options.short_lived.as_ref().map(|short| short.bytes_per_profile),
@@ -187,9 +187,12 @@ fn parameters(case: &Case) -> serde_json::Value {
         Case::Replayed { real, options, write_back_bytes, made } => serde_json::json!({
             "real": real, "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
         }),
-        Case::Office { office, options, write_back_bytes, made } => serde_json::json!({
+        Case::Synthetic { synthetic, options, write_back_bytes, made } => serde_json::json!({
             "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
-            "office": { "days": office.days, "at_once": office.at_once, "windows": office.windows, "fullness": office.fullness },
+            "office": {
+                "days": synthetic.days, "at_once": synthetic.concurrency, "windows": synthetic.intervals,
+                "fullness": synthetic.fullness,
+            },
         }),
     }
 }

@@ -38,7 +38,7 @@ pub fn dynamic_layout(requests: &[Request], block_bytes: u64) -> DynamicLayout {
 fn chain<'a>(reads: impl Iterator<Item = &'a Request>, block_bytes: u64) -> Chain {
     let mut chain = Chain::default();
     for read in reads {
-        chain.run(read.sector * SECTOR_BYTES, u64::from(read.sectors) * SECTOR_BYTES, block_bytes);
+        chain.add_run(read.sector * SECTOR_BYTES, u64::from(read.sectors) * SECTOR_BYTES, block_bytes);
     }
     chain
 }

@@ -113,7 +113,7 @@ impl Survey {
         self.sample.offer(size_bytes, &pieces);
         for piece in &pieces {
             self.lengths.add(piece.len);
-            self.chain.run(piece.physical, piece.len, self.block_bytes);
+            self.chain.add_run(piece.physical, piece.len, self.block_bytes);
             match self.scan_extents.last_mut() {
                 Some(last) if last.end_bytes() == piece.physical => last.len_bytes += piece.len,
                 _ => self.scan_extents.push(Extent { start_bytes: piece.physical, len_bytes: piece.len }),

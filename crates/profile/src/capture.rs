@@ -46,7 +46,7 @@ pub struct Captured {
 
 /// The maximum number of operations per file that a captured profile may need. A file created a second ago in a tree that is ten
 /// years old would need hundreds of millions; the youngest bins are merged until the bound is met.
-pub const MOST_OPERATIONS: f64 = 100.0;
+pub const MAX_OPERATIONS: f64 = 100.0;
 
 /// Walks the tree at `path` with `threads` threads and creates its profile, named `name`.
 pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result<Captured, Error> {
@@ -54,7 +54,7 @@ pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
     let tally = walk::walk(path, age_by, now, threads).map_err(io)?;
     if tally.files == 0 {
-        return Err(Error::Nothing(path.to_owned()));
+        return Err(Error::NoFiles(path.to_owned()));
     }
     let space = rustix::fs::statvfs(path).map_err(|errno| io(errno.into()))?;
     let used = space.f_blocks.saturating_sub(space.f_bfree);
@@ -102,7 +102,7 @@ fn ages(tally: &Tally) -> (AgeHistogram, usize) {
     }
     let mut merged = 0;
     let mut histogram = AgeHistogram { upper, weight };
-    while histogram.upper.len() > 1 && bound(&histogram) > MOST_OPERATIONS {
+    while histogram.upper.len() > 1 && bound(&histogram) > MAX_OPERATIONS {
         histogram.upper.remove(0);
         let youngest = histogram.weight.remove(0);
         histogram.weight[0] += youngest;

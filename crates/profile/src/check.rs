@@ -3,17 +3,17 @@
 use crate::{Error, Profile};
 
 /// Maximum number of bins of a histogram; more bins indicate a mistake.
-const MOST_BINS: usize = 4096;
+const MAX_BINS: usize = 4096;
 
 /// Maximum directory depth of a profile: the path must fit the kernel's limit.
 const DEEPEST: u32 = 256;
 
 /// Maximum weight. Weights are counts of files or shares; with larger ones, sums lose the precision of small ones.
-const MOST_WEIGHT: f64 = 1e15;
+const MAX_WEIGHT: f64 = 1e15;
 
 /// Maximum operations per live file of a profile; the published profiles need at most a few thousand. With more, an age bin
 /// is too narrow for its weight.
-const MOST_OPERATIONS_A_FILE: f64 = 1e9;
+const MAX_OPERATIONS_PER_FILE: f64 = 1e9;
 
 /// Weights as shares of their sum.
 pub fn shares(weights: &[f64]) -> Vec<f64> {
@@ -44,10 +44,10 @@ impl Profile {
         }
         check_weights("upper", upper.len(), &self.age.weight)?;
         let bound = self.bound_operations_per_file();
-        if bound.is_nan() || bound > MOST_OPERATIONS_A_FILE {
+        if bound.is_nan() || bound > MAX_OPERATIONS_PER_FILE {
             return Err(format!(
                 "these ages need {bound:.0e} operations per live file, but at most \
-                 {MOST_OPERATIONS_A_FILE:.0e} can be planned; widen the bins"
+                 {MAX_OPERATIONS_PER_FILE:.0e} can be planned; widen the bins"
             ));
         }
         Ok(())
@@ -106,8 +106,8 @@ fn rises<T: PartialOrd>(values: &[T]) -> bool {
 }
 
 fn check_weights(edges_name: &str, edges: usize, weights: &[f64]) -> Result<(), String> {
-    if edges == 0 || edges > MOST_BINS {
-        return Err(format!("a histogram must have 1 to {MOST_BINS} bins, but this one has {edges}"));
+    if edges == 0 || edges > MAX_BINS {
+        return Err(format!("a histogram must have 1 to {MAX_BINS} bins, but this one has {edges}"));
     }
     if weights.len() != edges {
         return Err(format!("{} weights for {edges} bins of {edges_name}; give one for each", weights.len()));
@@ -115,8 +115,8 @@ fn check_weights(edges_name: &str, edges: usize, weights: &[f64]) -> Result<(), 
     if let Some(bad) = weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
         return Err(format!("weight {bad} must be a number of at least 0"));
     }
-    if let Some(bad) = weights.iter().find(|w| **w > MOST_WEIGHT) {
-        return Err(format!("weight {bad:e} exceeds {MOST_WEIGHT:e}; give counts of files, or shares"));
+    if let Some(bad) = weights.iter().find(|w| **w > MAX_WEIGHT) {
+        return Err(format!("weight {bad:e} exceeds {MAX_WEIGHT:e}; give counts of files, or shares"));
     }
     let total: f64 = weights.iter().sum();
     if total <= 0.0 {

@@ -43,5 +43,5 @@ pub enum Error {
     },
     /// The tree contains no files.
     #[error("{}: no readable regular file, so there is nothing to capture", .0.display())]
-    Nothing(PathBuf),
+    NoFiles(PathBuf),
 }

@@ -283,8 +283,12 @@ fn aging(aged: &Aged) -> data::Aging {
 
 fn fit(fit: &Fit) -> Vec<data::FitBin> {
     let bins = fit.label.iter().zip(&fit.target).enumerate();
-    bins.map(|(i, (label, &target))| data::FitBin { label: label.clone(), target, reached: fit.reached(i) })
-        .collect()
+    bins.map(|(i, (label, &target))| data::FitBin {
+        label: label.clone(),
+        target,
+        reached: fit.actual_share(i),
+    })
+    .collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// A kind of change to a file, directory or other inode.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum What {
+pub enum ChangeKind {
     /// New.
     Created,
     /// Deleted.
@@ -27,30 +27,30 @@ pub enum What {
     Metadata,
 }
 
-impl What {
+impl ChangeKind {
     /// Every kind of change.
-    pub const ALL: [What; 8] = [
-        What::Created,
-        What::Deleted,
-        What::Replaced,
-        What::Modified,
-        What::Renamed,
-        What::Linked,
-        What::Unlinked,
-        What::Metadata,
+    pub const ALL: [ChangeKind; 8] = [
+        ChangeKind::Created,
+        ChangeKind::Deleted,
+        ChangeKind::Replaced,
+        ChangeKind::Modified,
+        ChangeKind::Renamed,
+        ChangeKind::Linked,
+        ChangeKind::Unlinked,
+        ChangeKind::Metadata,
     ];
 
     /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
-            What::Created => "created",
-            What::Deleted => "deleted",
-            What::Replaced => "replaced",
-            What::Modified => "modified",
-            What::Renamed => "renamed",
-            What::Linked => "linked",
-            What::Unlinked => "unlinked",
-            What::Metadata => "metadata",
+            ChangeKind::Created => "created",
+            ChangeKind::Deleted => "deleted",
+            ChangeKind::Replaced => "replaced",
+            ChangeKind::Modified => "modified",
+            ChangeKind::Renamed => "renamed",
+            ChangeKind::Linked => "linked",
+            ChangeKind::Unlinked => "unlinked",
+            ChangeKind::Metadata => "metadata",
         }
     }
 }
@@ -59,7 +59,7 @@ impl What {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The kind of change.
-    pub what: What,
+    pub kind: ChangeKind,
     /// The place in the older snapshot, unless new: of the name that was lost, otherwise of the first name.
     pub before: Option<u32>,
     /// The place in the newer snapshot, unless deleted: of the name that was added, otherwise of the first
@@ -68,9 +68,9 @@ pub struct Change {
 }
 
 impl Entry {
-    /// Whether `other`, with the same inode number, may be the same file: no fact known of both contradicts
-    /// it. No system call writes to a symbolic link, so links of different sizes are different.
-    pub fn may_be(&self, other: &Entry) -> bool {
+    /// Whether `other`, with the same inode number, may be the same file: no attribute known of both
+    /// contradicts it. No system call writes to a symbolic link, so links of different sizes are different.
+    pub fn may_be_same_file(&self, other: &Entry) -> bool {
         fn agree<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
             a.is_none() || b.is_none() || a == b
         }
@@ -98,16 +98,16 @@ pub fn diff(older: &Snapshot, newer: &Snapshot) -> Vec<Change> {
         let a = if order.is_le() { before.next() } else { None };
         let b = if order.is_ge() { after.next() } else { None };
         let first = |group: Option<&[(u64, u32)]>| group.map(|group| group[0].1);
-        let mut happened = |what, before, after| changes.push(Change { what, before, after });
+        let mut happened = |kind, before, after| changes.push(Change { kind, before, after });
         match (a, b) {
-            (Some(a), Some(b)) => compare((older, a), (newer, b), |what, before, after| {
-                happened(what, Some(before), Some(after));
+            (Some(a), Some(b)) => compare((older, a), (newer, b), |kind, before, after| {
+                happened(kind, Some(before), Some(after));
             }),
-            (Some(_), None) => happened(What::Deleted, first(a), None),
-            _ => happened(What::Created, None, first(b)),
+            (Some(_), None) => happened(ChangeKind::Deleted, first(a), None),
+            _ => happened(ChangeKind::Created, None, first(b)),
         }
     }
-    changes.sort_by_key(|change| (change.after.is_none(), change.after.or(change.before), change.what));
+    changes.sort_by_key(|change| (change.after.is_none(), change.after.or(change.before), change.kind));
     changes
 }
 
@@ -138,31 +138,31 @@ impl<'p> Iterator for Groups<'p> {
 fn compare(
     (older, a): (&Snapshot, &[(u64, u32)]),
     (newer, b): (&Snapshot, &[(u64, u32)]),
-    mut happened: impl FnMut(What, u32, u32),
+    mut happened: impl FnMut(ChangeKind, u32, u32),
 ) {
     let (first_a, first_b) = (a[0].1, b[0].1);
     let before = &older.entries()[first_a as usize];
     let after = &newer.entries()[first_b as usize];
-    if !before.may_be(after) {
-        return happened(What::Replaced, first_a, first_b);
+    if !before.may_be_same_file(after) {
+        return happened(ChangeKind::Replaced, first_a, first_b);
     }
     let renamed = match (unmatched((older, a), (newer, b)), unmatched((newer, b), (older, a))) {
         (None, None) => None,
-        (None, Some(gained)) => Some((What::Linked, first_a, gained)),
-        (Some(lost), None) => Some((What::Unlinked, lost, first_b)),
-        (Some(lost), Some(gained)) => Some((What::Renamed, lost, gained)),
+        (None, Some(gained)) => Some((ChangeKind::Linked, first_a, gained)),
+        (Some(lost), None) => Some((ChangeKind::Unlinked, lost, first_b)),
+        (Some(lost), Some(gained)) => Some((ChangeKind::Renamed, lost, gained)),
     };
     let modified = before.modified_ns != after.modified_ns || before.size != after.size;
     if modified && after.kind == Kind::File {
-        happened(What::Modified, first_a, first_b);
+        happened(ChangeKind::Modified, first_a, first_b);
     }
-    if let Some((what, lost, gained)) = renamed {
-        happened(what, lost, gained);
+    if let Some((kind, lost, gained)) = renamed {
+        happened(kind, lost, gained);
     }
     // A new or deleted entry also changes its directory, but only the entry itself is reported.
-    let told = renamed.is_some() || modified && matches!(after.kind, Kind::File | Kind::Dir);
-    if before.changed_ns != after.changed_ns && !told {
-        happened(What::Metadata, first_a, first_b);
+    let is_reported = renamed.is_some() || modified && matches!(after.kind, Kind::File | Kind::Dir);
+    if before.changed_ns != after.changed_ns && !is_reported {
+        happened(ChangeKind::Metadata, first_a, first_b);
     }
 }
 

@@ -41,9 +41,9 @@ pub struct Entry {
     pub born_ns: Option<i64>,
 }
 
-/// A fact of an entry that the source of a snapshot may lack.
+/// An attribute of an entry that the source of a snapshot may lack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Fact {
+pub enum Attribute {
     /// The inode number; if lacking, it is derived from the path, so that equal paths mean equal files.
     Inode,
     /// The generation; if lacking, `None`.
@@ -79,32 +79,32 @@ impl Kind {
     }
 }
 
-impl Fact {
-    /// Every fact.
-    pub const ALL: [Fact; 9] = [
-        Fact::Inode,
-        Fact::Generation,
-        Fact::Links,
-        Fact::Size,
-        Fact::Allocated,
-        Fact::Changed,
-        Fact::Modified,
-        Fact::Born,
-        Fact::Extents,
+impl Attribute {
+    /// Every attribute.
+    pub const ALL: [Attribute; 9] = [
+        Attribute::Inode,
+        Attribute::Generation,
+        Attribute::Links,
+        Attribute::Size,
+        Attribute::Allocated,
+        Attribute::Changed,
+        Attribute::Modified,
+        Attribute::Born,
+        Attribute::Extents,
     ];
 
     /// The name, also used in files.
     pub fn name(self) -> &'static str {
         match self {
-            Fact::Inode => "inode",
-            Fact::Generation => "generation",
-            Fact::Links => "links",
-            Fact::Size => "size",
-            Fact::Allocated => "allocated",
-            Fact::Changed => "changed",
-            Fact::Modified => "modified",
-            Fact::Born => "born",
-            Fact::Extents => "extents",
+            Attribute::Inode => "inode",
+            Attribute::Generation => "generation",
+            Attribute::Links => "links",
+            Attribute::Size => "size",
+            Attribute::Allocated => "allocated",
+            Attribute::Changed => "changed",
+            Attribute::Modified => "modified",
+            Attribute::Born => "born",
+            Attribute::Extents => "extents",
         }
     }
 }

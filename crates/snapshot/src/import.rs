@@ -1,5 +1,5 @@
-//! Imports snapshots from listings of other programs. Facts that a listing lacks are named in `lacks` of the
-//! snapshot's [`Info`].
+//! Imports snapshots from listings of other programs. Attributes that a listing lacks are named in `lacks` of
+//! the snapshot's [`Info`].
 
 mod btrfs;
 mod find;
@@ -12,9 +12,9 @@ use crate::{Error, Info, Snapshot};
 use std::io::Read as _;
 use std::path::Path;
 
-/// A program whose listings can be imported.
+/// The format of a listing, by the program that prints it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lister {
+pub enum ListingFormat {
     /// `find PATH -xdev -printf '%y\t%i\t%n\t%s\t%b\t%C@\t%T@\t%B@\t%P\n'`, or with `\0` at the end.
     Find,
     /// `TZ=UTC rsync --list-only -r PATH/`.
@@ -25,21 +25,21 @@ pub enum Lister {
     Btrfs,
 }
 
-impl Lister {
+impl ListingFormat {
     fn name(self) -> &'static str {
         match self {
-            Lister::Find => "find",
-            Lister::Rsync => "rsync",
-            Lister::ZfsDiff => "zfs diff",
-            Lister::Btrfs => "btrfs receive --dump",
+            ListingFormat::Find => "find",
+            ListingFormat::Rsync => "rsync",
+            ListingFormat::ZfsDiff => "zfs diff",
+            ListingFormat::Btrfs => "btrfs receive --dump",
         }
     }
 }
 
 /// Parameters of an import.
 pub struct Import<'i> {
-    /// The program that produced the listing.
-    pub from: Lister,
+    /// The format of the listing.
+    pub format: ListingFormat,
     /// The program to record as the creator of the snapshot.
     pub tool: &'i str,
     /// The time of the listing, in nanoseconds since 1970.
@@ -57,16 +57,16 @@ impl Import<'_> {
         input::open_stream(path)
             .and_then(|mut file| file.read_to_end(&mut listing))
             .map_err(Error::io("reading", path))?;
-        let kind = self.from.name();
+        let kind = self.format.name();
         self.parse(&listing).map_err(|why| Error::Listing { path: path.to_owned(), kind, why })
     }
 
     /// Converts a listing to a snapshot; an error says what is wrong with the listing.
     pub fn parse(&self, listing: &[u8]) -> Result<Snapshot, String> {
-        let wants_base = match self.from {
-            Lister::Find | Lister::Rsync => false,
-            Lister::ZfsDiff => true,
-            Lister::Btrfs => btrfs::is_increment(listing),
+        let wants_base = match self.format {
+            ListingFormat::Find | ListingFormat::Rsync => false,
+            ListingFormat::ZfsDiff => true,
+            ListingFormat::Btrfs => btrfs::is_increment(listing),
         };
         if wants_base != self.base.is_some() {
             return Err(match wants_base {
@@ -81,18 +81,18 @@ impl Import<'_> {
             );
         }
         let info = Info {
-            tool: format!("{}, of a listing of {}", self.tool, self.from.name()),
+            tool: format!("{}, of a listing of {}", self.tool, self.format.name()),
             begun_ns: self.at_ns,
             ended_ns: self.at_ns,
             vanished: 0,
             ..self.base.map_or_else(unknown, |base| base.info().clone())
         };
-        match (self.from, self.base, self.below) {
-            (Lister::Find, ..) => find::parse(listing, info),
-            (Lister::Rsync, ..) => rsync::parse(listing, info),
-            (Lister::Btrfs, base, _) => btrfs::parse(listing, info, base),
-            (Lister::ZfsDiff, Some(base), Some(below)) => zfs_diff::parse(listing, info, base, below),
-            (Lister::ZfsDiff, ..) => {
+        match (self.format, self.base, self.below) {
+            (ListingFormat::Find, ..) => find::parse(listing, info),
+            (ListingFormat::Rsync, ..) => rsync::parse(listing, info),
+            (ListingFormat::Btrfs, base, _) => btrfs::parse(listing, info, base),
+            (ListingFormat::ZfsDiff, Some(base), Some(below)) => zfs_diff::parse(listing, info, base, below),
+            (ListingFormat::ZfsDiff, ..) => {
                 Err("its paths are absolute: give the mount point of the file system with --below".into())
             }
         }

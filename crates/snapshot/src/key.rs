@@ -64,7 +64,7 @@ impl Key {
     }
 
     /// The keyed hash of a name.
-    pub fn name(&self, name: &[u8]) -> String {
+    pub fn hash_name(&self, name: &[u8]) -> String {
         self.hash(b"name", name)
     }
 
@@ -112,8 +112,8 @@ mod tests {
         let made = Key::make(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let loaded = Key::load(&path).unwrap();
-        assert_eq!((made.id(), made.name(b"a")), (loaded.id(), loaded.name(b"a")));
-        assert_ne!(made.name(b"a"), made.name(b"b"));
+        assert_eq!((made.id(), made.hash_name(b"a")), (loaded.id(), loaded.hash_name(b"a")));
+        assert_ne!(made.hash_name(b"a"), made.hash_name(b"b"));
         let secret = std::fs::read_to_string(&path).unwrap();
         assert!(!secret.contains(&made.id()) && made.id().len() == 32);
         // A key is never overwritten, and never used if other users can read it.
@@ -126,7 +126,7 @@ mod tests {
     fn hash_matches_openssl() {
         // printf 'name\0a' | openssl dgst -sha256 -mac HMAC -macopt hexkey:0b0b…0b
         let key = Key::of(&[0x0b; 32]);
-        assert_eq!(key.name(b"a"), "bd867e69ab40e1fc11f80765676f1e88");
+        assert_eq!(key.hash_name(b"a"), "bd867e69ab40e1fc11f80765676f1e88");
     }
 
     #[test]

@@ -8,28 +8,28 @@ use crate::Extent;
 pub struct Chain {
     /// Blocks so far.
     pub blocks: u64,
-    behind: u64,
+    contiguous: u64,
     end: Option<u64>,
 }
 
 impl Chain {
     /// Appends a run of bytes on disk: each of its blocks except the first follows its predecessor.
-    pub fn run(&mut self, start_bytes: u64, len_bytes: u64, block_bytes: u64) {
+    pub fn add_run(&mut self, start_bytes: u64, len_bytes: u64, block_bytes: u64) {
         let blocks = len_bytes.div_ceil(block_bytes).max(1);
         self.blocks += blocks;
-        self.behind += blocks - 1 + u64::from(self.end == Some(start_bytes));
+        self.contiguous += blocks - 1 + u64::from(self.end == Some(start_bytes));
         self.end = Some(start_bytes.saturating_add(len_bytes));
     }
 
     /// The number of blocks that follow their predecessor, and of blocks with a predecessor.
     pub fn counts(&self) -> (u64, u64) {
-        (self.behind, self.blocks.saturating_sub(1))
+        (self.contiguous, self.blocks.saturating_sub(1))
     }
 
     /// The share of the blocks with a predecessor that directly follow it.
     pub fn score(&self) -> Option<f64> {
-        let (behind, of) = self.counts();
-        (of > 0).then(|| behind as f64 / of as f64)
+        let (contiguous, of) = self.counts();
+        (of > 0).then(|| contiguous as f64 / of as f64)
     }
 }
 
@@ -45,9 +45,9 @@ pub struct Layout {
     /// Blocks.
     pub blocks: u64,
     /// Blocks that directly follow the previous block of their file on disk.
-    pub behind: u64,
+    pub contiguous: u64,
     /// Blocks with a previous block in their file.
-    pub behind_of: u64,
+    pub successors: u64,
 }
 
 impl Layout {
@@ -57,7 +57,7 @@ impl Layout {
         let mut layout = Layout { files: 1, ..Layout::default() };
         let mut data_run = 0u64;
         for (index, extent) in extents.iter().enumerate() {
-            chain.run(extent.physical, extent.len, block_bytes);
+            chain.add_run(extent.physical, extent.len, block_bytes);
             layout.extents += extent.len.div_ceil(max_extent_bytes);
             data_run = data_run.saturating_add(extent.len);
             if extents.get(index + 1).is_none_or(|next| next.logical != extent.logical_end()) {
@@ -66,7 +66,7 @@ impl Layout {
             }
         }
         layout.blocks = chain.blocks;
-        (layout.behind, layout.behind_of) = chain.counts();
+        (layout.contiguous, layout.successors) = chain.counts();
         layout
     }
 
@@ -76,14 +76,14 @@ impl Layout {
         self.extents += other.extents;
         self.least_extents += other.least_extents;
         self.blocks += other.blocks;
-        self.behind += other.behind;
-        self.behind_of += other.behind_of;
+        self.contiguous += other.contiguous;
+        self.successors += other.successors;
     }
 
     /// The share of the blocks 2…n of the files that directly follow their predecessor; `None` if no file has
     /// two.
     pub fn layout_score(&self) -> Option<f64> {
-        (self.behind_of > 0).then(|| self.behind as f64 / self.behind_of as f64)
+        (self.successors > 0).then(|| self.contiguous as f64 / self.successors as f64)
     }
 
     /// Extents over the least number the file system could have used; `None` without extents.

@@ -2,27 +2,27 @@
 //! file systems (File System Aging, SIGMETRICS 1997, §3.1) to derive a workload that ages another file system
 //! the same way.
 
+mod check;
 mod diff;
 mod encoded;
 mod entry;
 mod error;
-mod form;
+mod file_format;
 pub mod import;
 mod key;
 pub mod layout;
 mod lists;
-mod pair;
 mod read;
 mod snapshot;
 mod stat;
 pub mod time;
 mod write;
 
-pub use diff::{Change, What, diff};
-pub use entry::{Entry, Extent, Fact, Kind};
+pub use check::{Mismatch, Warning, check, check_pair};
+pub use diff::{Change, ChangeKind, diff};
+pub use entry::{Attribute, Entry, Extent, Kind};
 pub use error::Error;
 pub use key::Key;
-pub use pair::{Doubt, Mismatch, check, check_pair};
 pub use snapshot::{Info, ROOT, Snapshot, SnapshotBuilder};
 pub use stat::Stat;
 pub use write::refuse_existing;

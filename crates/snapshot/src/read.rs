@@ -1,7 +1,7 @@
 //! Reads snapshot files. A truncated, damaged or foreign file, or one of a newer version, is rejected with a
 //! one-line error.
 
-use crate::form::{SCHEMA, from_pairs};
+use crate::file_format::{SCHEMA, from_pairs};
 use crate::lists::Lists;
 use crate::{Entry, Error, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};

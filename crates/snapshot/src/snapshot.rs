@@ -1,6 +1,6 @@
 //! A snapshot in memory.
 
-use crate::{Entry, Extent, Fact, Kind};
+use crate::{Attribute, Entry, Extent, Kind};
 use std::ops::Range;
 
 /// The place of the root directory among the entries.
@@ -31,8 +31,8 @@ pub struct Info {
     pub unmapped: u64,
     /// Files and directories of other file systems below the root, which are left out.
     pub other_fs: u64,
-    /// Facts that the source lacks, for all entries or for some.
-    pub lacks: Vec<Fact>,
+    /// Attributes that the source lacks, for all entries or for some.
+    pub lacks: Vec<Attribute>,
     /// The identifier of the key, if names are keyed hashes.
     pub key_id: Option<String>,
 }

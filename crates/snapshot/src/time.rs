@@ -25,8 +25,8 @@ fn date(day: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, date)
 }
 
-/// The number of a day since 1970; `None` for an invalid date.
-pub fn day(year: i64, month: i64, date_of_month: i64) -> Option<i64> {
+/// The number of days from 1970 to a date; `None` for an invalid date.
+pub fn days_since_epoch(year: i64, month: i64, date_of_month: i64) -> Option<i64> {
     if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&date_of_month) {
         return None;
     }
@@ -53,14 +53,17 @@ mod tests {
         ] {
             assert_eq!(utc(seconds * 1_000_000_000), text);
         }
-        assert_eq!((day(2023, 2, 29), day(2024, 2, 29), day(1970, 1, 1)), (None, Some(19_782), Some(0)));
+        assert_eq!(
+            (days_since_epoch(2023, 2, 29), days_since_epoch(2024, 2, 29), days_since_epoch(1970, 1, 1)),
+            (None, Some(19_782), Some(0))
+        );
     }
 
     proptest! {
         #[test]
         fn days_round_trip(number in -700_000i64..2_900_000) {
             let (year, month, date) = date(number);
-            prop_assert_eq!(day(year, month, date), Some(number));
+            prop_assert_eq!(days_since_epoch(year, month, date), Some(number));
         }
     }
 }

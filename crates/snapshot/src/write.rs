@@ -1,7 +1,7 @@
 //! Writes snapshot files atomically: Parquet with zstd.
 
 use crate::encoded::{Encoded, Encoding};
-use crate::form::{GROUP_ROWS, SCHEMA, properties, to_pairs};
+use crate::file_format::{GROUP_ROWS, SCHEMA, properties, to_pairs};
 use crate::lists::Lists;
 use crate::{Entry, Error, Snapshot};
 use bytes::Bytes;

@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn unterminated_last_line_is_ignored() {
         let imported = read(Strace, b"1.0 creat(\"/a\", 0644) = 3</a>\n2.0 unlink(\"/").unwrap();
-        assert_eq!((imported.lines, imported.cut, imported.collected.created), (1, 1, 1));
+        assert_eq!((imported.lines, imported.incomplete_lines, imported.collected.created), (1, 1, 1));
     }
 
     proptest! {

@@ -42,7 +42,7 @@ pub struct Extracted {
     options: ExtractOptions,
     pull: u64,
     /// The pull after which the operations pause.
-    until: u64,
+    pause_after: u64,
     /// Operations of the last pull, or of creating the repository, that are still to be given out.
     ops: std::vec::IntoIter<Op>,
 }
@@ -73,7 +73,7 @@ impl Extracted {
             labels,
             options: ExtractOptions { pulls: Some(pulls), ..options },
             pull: 0,
-            until: pulls,
+            pause_after: pulls,
         })
     }
 
@@ -84,8 +84,8 @@ impl Extracted {
 
     /// Pauses the operations after pull number `pull`, or before the first one for 0, until the next call: a
     /// replay runs up to there, the file system is measured, and another replay continues.
-    pub fn until(&mut self, pull: u64) {
-        self.until = pull.min(self.pulls());
+    pub fn pause_after(&mut self, pull: u64) {
+        self.pause_after = pull.min(self.pulls());
     }
 
     /// The number of the pull that the last given operation belongs to.
@@ -100,7 +100,7 @@ impl Extracted {
 
     /// The operations of the next pull; `None` after the last one.
     fn next_pull(&mut self) -> Result<Option<Vec<Op>>, Error> {
-        let Some(id) = self.history.id(self.pull + 1).filter(|_| self.pull < self.until) else {
+        let Some(id) = self.history.id(self.pull + 1).filter(|_| self.pull < self.pause_after) else {
             return Ok(None);
         };
         self.pull += 1;

@@ -6,7 +6,7 @@ use super::repository::{Reader, TreeEntry};
 use crate::Error;
 
 /// The longest path that Linux accepts, in bytes; git creates every file by its path from the top.
-pub(super) const MOST_BYTES: usize = 4095;
+pub(super) const MAX_BYTES: usize = 4095;
 
 /// The directory being read. The limit on paths also limits the depth.
 pub(super) struct Path {
@@ -45,16 +45,16 @@ impl Path {
             return Err(self.refuse(&entry.name, "is a symbolic link called .gitmodules", reader));
         }
         let bytes = reader.size(entry.id)?;
-        if bytes == 0 || bytes > MOST_BYTES as u64 || reader.contents(entry.id)?.contains(&0) {
+        if bytes == 0 || bytes > MAX_BYTES as u64 || reader.contents(entry.id)?.contains(&0) {
             return Err(self.refuse(&entry.name, "is a symbolic link to an invalid path", reader));
         }
         Ok(())
     }
 
     fn check_length(&self, name: &[u8], reader: &Reader) -> Result<(), Error> {
-        match self.bytes.len() + name.len() <= MOST_BYTES {
+        match self.bytes.len() + name.len() <= MAX_BYTES {
             true => Ok(()),
-            false => Err(self.refuse(name, &format!("has a path of more than {MOST_BYTES} bytes"), reader)),
+            false => Err(self.refuse(name, &format!("has a path of more than {MAX_BYTES} bytes"), reader)),
         }
     }
 

@@ -13,7 +13,7 @@ use gix_odb::{HandleArc, Header as _};
 use gix_pack::cache::lru::MemoryCappedHashmap;
 use gix_ref::file::{ReferenceExt as _, Store};
 
-use super::path::MOST_BYTES;
+use super::path::MAX_BYTES;
 use crate::Error;
 
 /// Cache size of a reader for decoded pack objects: neighbours in a history are mostly deltas of each other.
@@ -104,9 +104,9 @@ impl Repository {
             for entry in reader.tree(tree)? {
                 entries += 1;
                 let path = [&above[..], &entry.name].concat();
-                if entries > most || path.len() > MOST_BYTES {
+                if entries > most || path.len() > MAX_BYTES {
                     return Err(reader.error(format!(
-                        "its tree has more than {most} entries, or paths of more than {MOST_BYTES} bytes"
+                        "its tree has more than {most} entries, or paths of more than {MAX_BYTES} bytes"
                     )));
                 }
                 match entry.kind {

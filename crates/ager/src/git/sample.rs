@@ -23,11 +23,11 @@ pub const FILES: u64 = 120;
 /// Creates a bare repository at `path`, a new or empty directory, with at least three `commits`. A seed gives
 /// the same commits on every machine.
 pub fn make(path: &Path, commits: u64, seed: u64) -> Result<(), Error> {
-    make_of(path, FILES, commits, seed)
+    make_with_files(path, FILES, commits, seed)
 }
 
 /// Like [`make`], with `files` source files at the start, of 4 KiB on average.
-pub fn make_of(path: &Path, files: u64, commits: u64, seed: u64) -> Result<(), Error> {
+pub fn make_with_files(path: &Path, files: u64, commits: u64, seed: u64) -> Result<(), Error> {
     const ACTION: &str = "creating a sample repository at";
     let fail = |why: String| Error::Git { action: ACTION, path: path.into(), why };
     if commits < 3 {

@@ -66,7 +66,7 @@ impl Live {
 
     /// Executes a day of the plan; restarts a paused server first. Day 0 is the filling; the others follow in
     /// order, each once. After an error the mail no longer matches the plan.
-    pub fn day(&mut self, day: u32) -> Result<(), Error> {
+    pub fn run_day(&mut self, day: u32) -> Result<(), Error> {
         if day != self.next_day || day > self.days {
             let why = format!("the next day is {}, of {} and the filling", self.next_day, self.days);
             return Err(Error::MailServer { doing: format!("running day {day} of the mail workload"), why });

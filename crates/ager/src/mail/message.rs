@@ -3,7 +3,7 @@
 use crate::random::Random;
 
 /// The least size of a message; it must hold the headers.
-pub(super) const LEAST_BYTES: u32 = 256;
+pub(super) const MIN_BYTES: u32 = 256;
 
 /// Bytes per line of the body, as for Base64 in mail (RFC 2045, §6.8).
 const LINE_BYTES: usize = 76;
@@ -52,7 +52,7 @@ mod tests {
     fn messages_have_requested_size() {
         let mut random = Random::new(1, 1);
         let mut text = Vec::new();
-        for size_bytes in (LEAST_BYTES..LEAST_BYTES + 200).chain([1024, 32 << 10]) {
+        for size_bytes in (MIN_BYTES..MIN_BYTES + 200).chain([1024, 32 << 10]) {
             write(7, size_bytes, &mut random, &mut text);
             let lines = text.iter().filter(|&&byte| byte == b'\n').count();
             assert_eq!(text.len() - lines, size_bytes as usize);

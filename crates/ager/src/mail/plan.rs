@@ -1,18 +1,18 @@
 //! The plan of a mail workload: its parameters and a seed determine all events.
 
-use super::message::LEAST_BYTES;
+use super::message::MIN_BYTES;
 use super::script::Script;
 use crate::Error;
 use serde::{Deserialize, Serialize};
 
 /// Each user has a connection, and Dovecot's default limit is 100.
-const MOST_USERS: u32 = 100;
+const MAX_USERS: u32 = 100;
 /// IMAP numbers messages with 32 bits; all events are visited one by one.
-const MOST_EVENTS: u64 = 1 << 32;
+const MAX_EVENTS: u64 = 1 << 32;
 /// Each mailbox has four directories.
-const MOST_MAILBOXES: u64 = 1 << 20;
+const MAX_MAILBOXES: u64 = 1 << 20;
 /// A message is held in memory.
-const MOST_BYTES: u32 = 64 << 20;
+const MAX_BYTES: u32 = 64 << 20;
 
 /// The amount of mail and its changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,17 +71,17 @@ impl Plan {
                 p.users, p.mailboxes
             ));
         }
-        if p.users > MOST_USERS || all_mailboxes > MOST_MAILBOXES {
+        if p.users > MAX_USERS || all_mailboxes > MAX_MAILBOXES {
             return refuse(format!(
-                "{} users with {} mailboxes each are too many: the limits are {MOST_USERS} users and \
-                 {MOST_MAILBOXES} mailboxes in total",
+                "{} users with {} mailboxes each are too many: the limits are {MAX_USERS} users and \
+                 {MAX_MAILBOXES} mailboxes in total",
                 p.users, p.mailboxes
             ));
         }
-        if p.least_bytes < LEAST_BYTES || p.least_bytes > p.most_bytes || p.most_bytes > MOST_BYTES {
+        if p.least_bytes < MIN_BYTES || p.least_bytes > p.most_bytes || p.most_bytes > MAX_BYTES {
             return refuse(format!(
-                "messages of {} to {} bytes: the range must ascend, from {LEAST_BYTES} or more to \
-                 {MOST_BYTES} or less",
+                "messages of {} to {} bytes: the range must ascend, from {MIN_BYTES} or more to \
+                 {MAX_BYTES} or less",
                 p.least_bytes, p.most_bytes
             ));
         }
@@ -89,8 +89,8 @@ impl Plan {
             return refuse(format!("{} is not a share of insertions, from 0 to 1", p.insert_share));
         }
         match all_mailboxes.checked_mul(p.messages.into()).and_then(|fill| fill.checked_add(churn(p))) {
-            None | Some(MOST_EVENTS..) => refuse(format!(
-                "the plan needs more than {MOST_EVENTS} messages; use fewer mailboxes, messages, operations \
+            None | Some(MAX_EVENTS..) => refuse(format!(
+                "the plan needs more than {MAX_EVENTS} messages; use fewer mailboxes, messages, operations \
                  or days"
             )),
             Some(0) => {

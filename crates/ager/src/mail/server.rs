@@ -51,7 +51,7 @@ impl Installation {
     /// Looks for Dovecot and creates the server's files; `mail` becomes owned by its user. Without a port,
     /// each start finds a free one.
     pub fn make(mail: &Path, port: Option<u16>, session: &Arc<disk::Session>) -> Result<Installation, Error> {
-        let program = dovecot()?;
+        let program = find_dovecot()?;
         disk::require_tool("setpriv", "util-linux")?;
         let user = User::of_server()?;
         let dir = Scratch::make(session, session.dir(), "mail")?;
@@ -240,7 +240,7 @@ impl User {
 }
 
 /// Finds Dovecot in a supported version; the error says how to install it.
-pub fn dovecot() -> Result<PathBuf, Error> {
+pub fn find_dovecot() -> Result<PathBuf, Error> {
     let program = find(&[])?;
     check_version(&program)?;
     Ok(program)
@@ -248,7 +248,7 @@ pub fn dovecot() -> Result<PathBuf, Error> {
 
 /// Whether a server can start: Dovecot is installed, and the port, if given, is free.
 pub fn ready(port: Option<u16>) -> Result<(), Error> {
-    dovecot()?;
+    find_dovecot()?;
     bind(port.unwrap_or(0)).map(drop)
 }
 

@@ -38,9 +38,9 @@ impl Intrafile {
             )));
         }
         let units = file_bytes / unit_bytes;
-        let Some(operations) = units.checked_mul(files).filter(|&appends| appends <= MOST_APPENDS) else {
+        let Some(operations) = units.checked_mul(files).filter(|&appends| appends <= MAX_APPENDS) else {
             return Err(Error::Conditions(format!(
-                "{files} files of {units} appends each exceed {MOST_APPENDS} appends per round"
+                "{files} files of {units} appends each exceed {MAX_APPENDS} appends per round"
             )));
         };
         let in_turn = units * round / super::LAST_ROUND;
@@ -64,7 +64,7 @@ impl Intrafile {
 }
 
 /// Upper limit of the appends of a round, which is held in memory.
-const MOST_APPENDS: u64 = 10_000_000;
+const MAX_APPENDS: u64 = 10_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -9,13 +9,13 @@ use std::path::{Component, Path, PathBuf};
 use trace::{DirId, ROOT};
 
 /// The largest number of files of a sample tree.
-pub const MOST_FILES: u64 = 2_000_000;
+pub const MAX_FILES: u64 = 2_000_000;
 
 /// The largest number of files and directories of any tree: the tree and its operations are held in memory.
-const MOST_ENTRIES: u64 = 4_000_000;
+const MAX_ENTRIES: u64 = 4_000_000;
 
 /// The largest listing in bytes.
-const MOST_LISTED_BYTES: u64 = 1 << 30;
+const MAX_LISTED_BYTES: u64 = 1 << 30;
 
 /// The longest path that Linux accepts, in bytes.
 const PATH_MAX: usize = 4096;
@@ -73,7 +73,7 @@ impl Shape {
                 return refuse(&path, "which is a directory; list files only");
             }
             entries += 1;
-            if entries > MOST_ENTRIES {
+            if entries > MAX_ENTRIES {
                 return Err(too_many(origin));
             }
         }
@@ -105,11 +105,11 @@ impl Shape {
     pub fn from_listing(listing: &Path) -> Result<Shape, Error> {
         let mut text = Vec::new();
         input::open_stream(listing)
-            .and_then(|file| file.take(MOST_LISTED_BYTES + 1).read_to_end(&mut text))
+            .and_then(|file| file.take(MAX_LISTED_BYTES + 1).read_to_end(&mut text))
             .map_err(|error| {
-                Error::Conditions(format!("cannot read the listing {}: {error}", listing.display()))
-            })?;
-        if text.len() as u64 > MOST_LISTED_BYTES {
+            Error::Conditions(format!("cannot read the listing {}: {error}", listing.display()))
+        })?;
+        if text.len() as u64 > MAX_LISTED_BYTES {
             return Err(too_many(&listing.display().to_string()));
         }
         Shape::parse(&text, &listing.display().to_string())
@@ -134,7 +134,7 @@ impl Shape {
             for entry in std::fs::read_dir(&dir).map_err(|error| refuse(&dir, error))? {
                 let entry = entry.map_err(|error| refuse(&dir, error))?;
                 entries += 1;
-                if entries > MOST_ENTRIES {
+                if entries > MAX_ENTRIES {
                     return Err(too_many(&root.display().to_string()));
                 }
                 let kind = entry.file_type().map_err(|error| refuse(&entry.path(), error))?;
@@ -152,14 +152,14 @@ impl Shape {
 
     /// The shape of the newest commit of a git repository. Does not run git.
     pub fn of_repository(repository: &Path) -> Result<Shape, Error> {
-        let files = Repository::open(repository)?.files(MOST_ENTRIES)?;
+        let files = Repository::open(repository)?.files(MAX_ENTRIES)?;
         Shape::from_paths(files.into_iter(), &repository.display().to_string())
     }
 
-    /// A tree of `files` files, from 1 to [`MOST_FILES`], shaped like a source tree: on average eight files
+    /// A tree of `files` files, from 1 to [`MAX_FILES`], shaped like a source tree: on average eight files
     /// per directory, and the parent of each directory drawn from all directories so far.
     pub fn sample(files: u64, seed: u64) -> Shape {
-        let files = files.clamp(1, MOST_FILES);
+        let files = files.clamp(1, MAX_FILES);
         let mut random = Random::new(seed, 0);
         let dirs = (files / 8) as usize;
         let mut paths = vec![PathBuf::new()];
@@ -193,7 +193,7 @@ impl Shape {
 }
 
 fn too_many(origin: &str) -> Error {
-    Error::Conditions(format!("{origin} has more than {MOST_ENTRIES} files and directories; use fewer"))
+    Error::Conditions(format!("{origin} has more than {MAX_ENTRIES} files and directories; use fewer"))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Planning before the first operation: slots, windows, and files of earlier legs.
+//! Planning before the first operation: slots, windows, and files of earlier segments.
 
 use super::{NO_FILE, Planned};
-use crate::aim::Aim;
 use crate::apportion::apportion;
 use crate::calendar::{Calendar, Rhythm};
 use crate::random::Random;
 use crate::sizes::blocks;
+use crate::targets::Targets;
 use crate::tree::Tree;
-use crate::{Conditions, Error, LiveFile, State};
+use crate::{AgingState, Conditions, Error, LiveFile};
 use trace::DirId;
 
 /// Number of slots per spare slot.
@@ -17,15 +17,15 @@ const SLOTS_A_SPARE: usize = 64;
 /// one whole file in a short window can cost more operations than its age error is worth.
 const SEARCH: f64 = 1.04;
 
-pub(super) fn plan(conditions: &Conditions, state: State) -> Result<Planned, Error> {
-    let aim = Aim::new(conditions)?;
-    let State { mut tree, live, counters } = state;
+pub(super) fn plan(conditions: &Conditions, state: AgingState) -> Result<Planned, Error> {
+    let targets = Targets::new(conditions)?;
+    let AgingState { mut tree, live, counters } = state;
     let past = counters.operations();
     let mut rng = Random::new(conditions.seed, past);
-    let mut mkdirs = tree.grow(&aim.depth, conditions.profile.files, aim.files(), &mut rng);
+    let mut mkdirs = tree.grow(&targets.depth, conditions.profile.files, targets.files(), &mut rng);
     mkdirs.reverse();
 
-    let Slots { mut slots, kept, doomed } = Slots::lay_out(&aim, live, &tree, &mut rng);
+    let Slots { mut slots, kept, doomed } = Slots::lay_out(&targets, live, &tree, &mut rng);
     let files = slots.len();
     let live_blocks: u64 = slots.iter().map(|s| blocks(s.size)).sum();
     let mean_blocks = live_blocks as f64 / files as f64;
@@ -33,30 +33,30 @@ pub(super) fn plan(conditions: &Conditions, state: State) -> Result<Planned, Err
 
     let mut births_kept: Vec<u64> = slots[..kept].iter().map(|s| s.born).collect();
     births_kept.sort_unstable();
-    let search = Search { aim: &aim, rhythm, births_kept: &births_kept };
+    let search = Search { targets: &targets, rhythm, births_kept: &births_kept };
     let total = match conditions.overwrites {
         Some(overwrites) => {
-            let left = aim.overwritten_blocks(overwrites) - counters.created_blocks as f64;
+            let left = targets.overwritten_blocks(overwrites) - counters.created_blocks as f64;
             let creations = (left / mean_blocks).round();
             if creations < rhythm.new as f64 {
                 let least = rhythm.new as f64 * mean_blocks + counters.created_blocks as f64;
                 return Err(Error::Conditions(format!(
                     "{overwrites} overwrites are less than the filling needs including the operations so \
                      far, {:.3}; use more or leave --overwrites out",
-                    least / aim.overwritten_blocks(1.0)
+                    least / targets.overwritten_blocks(1.0)
                 )));
             }
             rhythm.steady() + 2 * (creations as u64 - rhythm.new)
         }
         None => search.least_total(),
     };
-    let calendar = Calendar::new(&aim.age, total);
+    let calendar = Calendar::new(&targets.age, total);
 
     // The number of survivors of each window, and how many of these exist already.
     let births = rhythm.births(&calendar);
     let inherited = search.inherited(&calendar);
     let cap: Vec<u64> = births.iter().zip(&inherited).map(|(b, k)| b + k).collect();
-    let wanted = apportion(&aim.age_share, files as u64, &cap);
+    let wanted = apportion(&targets.age_share, files as u64, &cap);
     let mut stay: Vec<u64> = (0..cap.len())
         .map(|b| {
             let even = if cap[b] == 0 { 0.0 } else { wanted[b] as f64 * inherited[b] as f64 / cap[b] as f64 };
@@ -79,11 +79,11 @@ pub(super) fn plan(conditions: &Conditions, state: State) -> Result<Planned, Err
         add_spares(&mut slots, mean_blocks, &mut rng);
     }
     let spare = (files as u32..slots.len() as u32).collect();
-    let age_error = aim.age_fit(wanted).rms_error();
+    let age_error = targets.age_fit(wanted).rms_error();
     Ok(Planned {
-        plan: aim.plan(live_blocks, tree.directories(), total, Some(age_error)),
+        plan: targets.plan(live_blocks, tree.directories(), total, Some(age_error)),
         bin: calendar.bins() - 1,
-        aim,
+        targets,
         rng,
         tree,
         mkdirs,
@@ -104,7 +104,7 @@ pub(super) fn plan(conditions: &Conditions, state: State) -> Result<Planned, Err
     })
 }
 
-/// The slots: first those that hold a file of an earlier leg, then the empty ones.
+/// The slots: first those that hold a file of an earlier segment, then the empty ones.
 struct Slots {
     slots: Vec<LiveFile>,
     kept: usize,
@@ -114,16 +114,16 @@ struct Slots {
 impl Slots {
     /// Existing files that fit the histograms keep their place; the others are doomed. The deficit of the
     /// histograms becomes empty slots, with size and depth drawn independently of each other.
-    fn lay_out(aim: &Aim, mut live: Vec<LiveFile>, tree: &Tree, rng: &mut Random) -> Slots {
-        let mut sizes = aim.sizes.count.clone();
-        let mut depth_left = aim.depth_count();
+    fn lay_out(targets: &Targets, mut live: Vec<LiveFile>, tree: &Tree, rng: &mut Random) -> Slots {
+        let mut sizes = targets.sizes.count.clone();
+        let mut depth_left = targets.depth_count();
         let depths = tree.depths();
-        let depth_bin = aim.depth_bins();
+        let depth_bin = targets.depth_bins();
         rng.shuffle(&mut live);
-        let mut slots = Vec::with_capacity(aim.files() as usize);
+        let mut slots = Vec::with_capacity(targets.files() as usize);
         let mut doomed = Vec::new();
         for file in live {
-            let size = &mut sizes[aim.sizes.bin_of(file.size)];
+            let size = &mut sizes[targets.sizes.bin_of(file.size)];
             let depth = depth_bin.get(depths[file.dir.0 as usize] as usize).copied().flatten();
             match depth {
                 Some(bin) if *size > 0 && depth_left[bin] > 0 => {
@@ -137,13 +137,13 @@ impl Slots {
         let kept = slots.len();
         for (bin, &n) in sizes.iter().enumerate() {
             let empty = |size| LiveFile { file: NO_FILE, dir: DirId(0), size, born: 0 };
-            slots.extend(aim.sizes.of_bin(bin, n).map(empty));
+            slots.extend(targets.sizes.of_bin(bin, n).map(empty));
         }
         rng.shuffle(&mut slots[kept..]);
         let mut next = kept;
         for (bin, &n) in depth_left.iter().enumerate() {
             for slot in &mut slots[next..next + n as usize] {
-                slot.dir = tree.pick(aim.depth.depth[bin] as usize, rng);
+                slot.dir = tree.pick(targets.depth.depth[bin] as usize, rng);
             }
             next += n as usize;
         }
@@ -172,14 +172,14 @@ fn add_spares(slots: &mut Vec<LiveFile>, mean_blocks: f64, rng: &mut Random) {
 
 /// The search for the least number of operations.
 struct Search<'a> {
-    aim: &'a Aim,
+    targets: &'a Targets,
     rhythm: Rhythm,
     /// Birth times of the files that keep their place, sorted.
     births_kept: &'a [u64],
 }
 
 impl Search<'_> {
-    /// Files of earlier legs in each window.
+    /// Files of earlier segments in each window.
     fn inherited(&self, calendar: &Calendar) -> Vec<u64> {
         let before = |time: u64| self.births_kept.partition_point(|&b| b < time) as u64;
         (0..calendar.bins())
@@ -194,7 +194,7 @@ impl Search<'_> {
     fn least_total(&self) -> u64 {
         let fresh = self.rhythm.past == 0;
         let steady = self.rhythm.steady();
-        let bound = self.aim.bound_operations();
+        let bound = self.targets.bound_operations();
         let start = if fresh { bound.saturating_sub(steady).div_ceil(2) } else { 0 };
         let most = if fresh { (start as f64 * SEARCH) as u64 } else { steady + bound };
         let mut step = 1;
@@ -216,11 +216,11 @@ impl Search<'_> {
     }
 
     fn suffices(&self, pairs: u64) -> bool {
-        let calendar = Calendar::new(&self.aim.age, self.rhythm.steady() + 2 * pairs);
+        let calendar = Calendar::new(&self.targets.age, self.rhythm.steady() + 2 * pairs);
         let births = self.rhythm.births(&calendar);
         let inherited = self.inherited(&calendar);
-        let files = self.aim.files() as f64;
+        let files = self.targets.files() as f64;
         (0..calendar.bins())
-            .all(|b| births[b] + inherited[b] >= (self.aim.age_share[b] * files + 1e-9).floor() as u64)
+            .all(|b| births[b] + inherited[b] >= (self.targets.age_share[b] * files + 1e-9).floor() as u64)
     }
 }

@@ -2,10 +2,10 @@
 
 use snapshot::{Kind, ROOT, Snapshot};
 
-use super::counts::Counts;
+use super::counts::ChangeCounts;
 use super::data::{self, Update};
 use super::growth::{self, Part};
-use super::lifetimes::Lifetimes;
+use super::lifetimes::LifetimeModel;
 use super::matching::{Matching, Predecessor};
 use super::options::{Options, Updates};
 use super::order::{Turn, order};
@@ -61,7 +61,7 @@ pub(super) struct Plan {
     /// The time span between the snapshots, in nanoseconds since 1970.
     pub from: i64,
     pub to: i64,
-    pub counts: Counts,
+    pub counts: ChangeCounts,
 }
 
 /// Plans the changes from `a` to `b`. If `from` is `None`, `a` is the state before the first snapshot.
@@ -70,7 +70,7 @@ pub(super) fn plan(
     b: Snapshot,
     from: Option<i64>,
     options: &Options,
-    lifetimes: Option<&Lifetimes>,
+    lifetimes: Option<&LifetimeModel>,
     numbers: &mut Numbers,
     random: &mut Random,
 ) -> Plan {
@@ -89,7 +89,7 @@ pub(super) fn plan(
         frees: vec![NONE; a.snapshot.entries().len()],
         takes: vec![NONE; entries],
         waiting: Vec::new(),
-        counts: Counts { by_inode_alone: matching.by_inode_alone, ..Counts::default() },
+        counts: ChangeCounts { by_inode_alone: matching.by_inode_alone, ..ChangeCounts::default() },
         a,
         matching,
     };
@@ -107,7 +107,7 @@ struct Planner<'p> {
     from: i64,
     to: i64,
     options: &'p Options,
-    lifetimes: Option<&'p Lifetimes>,
+    lifetimes: Option<&'p LifetimeModel>,
     random: &'p mut Random,
     acts: Vec<Act>,
     times: Vec<i64>,
@@ -117,7 +117,7 @@ struct Planner<'p> {
     takes: Vec<u32>,
     /// Dependencies: a link waits for its source name, a part of a file for the part before it.
     waiting: Vec<(u32, u32)>,
-    counts: Counts,
+    counts: ChangeCounts,
 }
 
 impl Planner<'_> {
@@ -261,8 +261,8 @@ impl Planner<'_> {
         self.counts.unlinks += lost.len() as u64;
         if let Some(update) = data::update(self.options, (&self.a.snapshot, a), (&self.b.snapshot, b)) {
             let modified = self.b.entry(b).modified_ns;
-            let is_told = self.options.updates == Updates::Told && self.is_between(modified);
-            let at = if is_told { modified } else { self.changed(b) };
+            let is_inferred = self.options.updates == Updates::Inferred && self.is_between(modified);
+            let at = if is_inferred { modified } else { self.changed(b) };
             match growth::of_appended(self.options, (&self.b.snapshot, b), update, self.from, at) {
                 Some(parts) => self.grow(anchor, NONE, parts.into_iter()),
                 None => drop(self.push(at, Act::Update { b: anchor, update })),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Changes between two snapshots. A file with several names counts once, except for its names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Counts {
+pub struct ChangeCounts {
     /// Files created.
     pub creates: u64,
     /// Files deleted.
@@ -44,9 +44,10 @@ pub struct Counts {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Summary {
     /// The filling up to the first snapshot.
-    pub fill: Counts,
+    pub fill: ChangeCounts,
     /// The changes of each pair of snapshots.
-    pub pairs: Vec<Counts>,
+    pub pairs: Vec<ChangeCounts>,
     /// Missing or doubtful information in the snapshots, each with the name of the snapshot.
-    pub doubts: Vec<String>,
+    #[serde(rename = "doubts")]
+    pub warnings: Vec<String>,
 }

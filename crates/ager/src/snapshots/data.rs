@@ -37,7 +37,7 @@ pub(super) fn update(
     let (earlier, later) = (&before.entries()[a as usize], &after.entries()[b as usize]);
     let is_touched = match options.updates {
         Updates::Rewrite => earlier.changed_ns != later.changed_ns,
-        Updates::Told => earlier.modified_ns != later.modified_ns,
+        Updates::Inferred => earlier.modified_ns != later.modified_ns,
     };
     if later.kind != Kind::File || !is_touched && earlier.size == later.size {
         return None;

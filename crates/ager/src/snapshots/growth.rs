@@ -9,7 +9,7 @@ use super::options::Options;
 use crate::sizes::BLOCK_BYTES;
 
 /// Limit of the parts of a file between two snapshots; more have no visible effect.
-const MOST_PARTS: i64 = 256;
+const MAX_PARTS: i64 = 256;
 
 /// A number of bytes appended to a file at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +56,7 @@ pub(super) fn of_appended(
 fn parts(options: &Options, len: u64, first: i64, last: i64) -> Vec<Part> {
     let Some(write_back_ns) = options.write_back_ns else { return Vec::new() };
     let span = last.saturating_sub(first).max(0);
-    let most = i64::try_from(len.div_ceil(BLOCK_BYTES)).unwrap_or(MOST_PARTS).min(MOST_PARTS);
+    let most = i64::try_from(len.div_ceil(BLOCK_BYTES)).unwrap_or(MAX_PARTS).min(MAX_PARTS);
     let count = (span / write_back_ns.max(1)).saturating_add(1).min(most);
     if count < 2 {
         return Vec::new();
@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn long_writes_are_split_into_parts() {
-        let options = Options { write_back_ns: Some(10), ..Options::told(1) };
+        let options = Options { write_back_ns: Some(10), ..Options::full_metadata(1) };
         let of = |len, first, last| parts(&options, len, first, last);
         let three = of(3 * BLOCK_BYTES + 1, 100, 120);
         assert_eq!(three.iter().map(|part| part.at).collect::<Vec<_>>(), [100, 110, 120]);
         assert_eq!(three.iter().map(|part| part.len).sum::<u64>(), 3 * BLOCK_BYTES + 1);
         assert_eq!(of(2 * BLOCK_BYTES, 100, 9_000).len(), 2, "a part is at least one block");
         assert!(of(9 * BLOCK_BYTES, 100, 109).is_empty() && of(9 * BLOCK_BYTES, 100, 90).is_empty());
-        assert_eq!(of(u64::MAX, i64::MIN, i64::MAX).len(), MOST_PARTS as usize);
+        assert_eq!(of(u64::MAX, i64::MIN, i64::MAX).len(), MAX_PARTS as usize);
         assert!(parts(&Options::published(1), 1 << 30, 0, i64::MAX).is_empty());
     }
 }

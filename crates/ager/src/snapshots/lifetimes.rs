@@ -33,14 +33,14 @@ const BEFOREHAND: f64 = 1e-4;
 
 /// A fitted model of lifetimes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Lifetimes {
+pub struct LifetimeModel {
     /// Deletions per nanosecond.
     hazards: [f64; OCTAVES],
 }
 
-impl Lifetimes {
+impl LifetimeModel {
     /// Reads all of `series` and fits the model.
-    pub fn fit(series: &dyn Series, options: &Options) -> Result<Lifetimes, Error> {
+    pub fn fit(series: &dyn Series, options: &Options) -> Result<LifetimeModel, Error> {
         let mut view = View::new(options);
         let mut seen = Observations::default();
         let mut before: Option<(snapshot::Snapshot, Vec<i64>)> = None;
@@ -145,7 +145,7 @@ impl Observations {
         *self.deletions.entry((step(from), step(to).max(step(from) + 1))).or_default() += 1;
     }
 
-    fn fit(self) -> Lifetimes {
+    fn fit(self) -> LifetimeModel {
         let age = |step: u32| (libm::exp2(f64::from(step) / STEPS) - 1.0) * MINUTE_NS;
         let deletions: Vec<(f64, f64, f64)> =
             self.deletions.iter().map(|((from, to), count)| (age(*from), age(*to), *count as f64)).collect();
@@ -153,10 +153,10 @@ impl Observations {
         let time: f64 = self.at_risk_ns.iter().sum::<f64>()
             + deletions.iter().map(|(from, to, count)| count * (to - from) / 2.0).sum::<f64>();
         if all == 0.0 || time <= 0.0 {
-            return Lifetimes { hazards: [0.0; OCTAVES] };
+            return LifetimeModel { hazards: [0.0; OCTAVES] };
         }
         let rate = all / time;
-        let mut model = Lifetimes { hazards: [rate; OCTAVES] };
+        let mut model = LifetimeModel { hazards: [rate; OCTAVES] };
         for _ in 0..ROUNDS {
             let mut deleted = [BEFOREHAND; OCTAVES];
             let mut at_risk = self.at_risk_ns.map(|ns| ns + BEFOREHAND / rate);
@@ -184,7 +184,7 @@ fn smoothed(hazards: [f64; OCTAVES]) -> [f64; OCTAVES] {
     })
 }
 
-impl Lifetimes {
+impl LifetimeModel {
     /// Adds the expected deletions and time at risk of `count` files deleted between two ages.
     fn expect(
         &self,

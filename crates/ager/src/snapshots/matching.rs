@@ -55,7 +55,7 @@ enum Likeness {
 fn likeness(a: &Entry, b: &Entry) -> Likeness {
     let both_have_generation = a.generation.is_some() && b.generation.is_some();
     let both_have_birth = a.born_ns.is_some() && b.born_ns.is_some();
-    if a.inode != b.inode || !a.may_be(b) {
+    if a.inode != b.inode || !a.may_be_same_file(b) {
         Likeness::Different
     } else if both_have_generation || both_have_birth {
         Likeness::Same

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The directories of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum Placement {
     /// As published: a directory for each cylinder group; a file goes into the directory of its inode's
     /// group. Directories and names of the snapshots are ignored, and only the first name of a file is used.
     CylinderGroups {
@@ -23,8 +23,8 @@ pub enum Place {
 pub enum Deletions {
     /// As published: uniformly random between the snapshots.
     Uniform,
-    /// Drawn from [`Lifetimes`](super::Lifetimes) fitted to the snapshots, and not after the last change of
-    /// the directory.
+    /// Drawn from a [`LifetimeModel`](super::LifetimeModel) fitted to the snapshots, and not after the last
+    /// change of the directory.
     Lifetimes,
 }
 
@@ -38,7 +38,8 @@ pub enum Updates {
     /// was not written. If all earlier data keeps its place on disk, the file was appended to, truncated, or
     /// overwritten in place; if some does, the rest was written; otherwise the file was truncated to 0 and
     /// rewritten. Without extents, a file that grew was appended to.
-    Told,
+    #[serde(rename = "told")]
+    Inferred,
 }
 
 /// Files that are created and deleted between two snapshots.
@@ -66,15 +67,15 @@ pub struct Options {
     /// Seed of all random choices.
     pub seed: u64,
     /// The directories of files.
-    pub place: Place,
+    pub placement: Placement,
     /// The time of deletions.
     pub deletions: Deletions,
     /// The updates of modified files.
     pub updates: Updates,
     /// Whether a file with a new path was renamed; otherwise it was deleted and created. No effect with
-    /// [`Place::CylinderGroups`], which has no paths.
+    /// [`Placement::CylinderGroups`], which has no paths.
     pub renames: bool,
-    /// Whether a file has all its names, or only the first. No effect with [`Place::CylinderGroups`].
+    /// Whether a file has all its names, or only the first. No effect with [`Placement::CylinderGroups`].
     pub links: bool,
     /// Whether to create symbolic links.
     pub symlinks: bool,
@@ -93,7 +94,7 @@ impl Options {
     pub fn published(seed: u64) -> Options {
         Options {
             seed,
-            place: Place::CylinderGroups { inodes_per_group: None },
+            placement: Placement::CylinderGroups { inodes_per_group: None },
             deletions: Deletions::Uniform,
             updates: Updates::Rewrite,
             renames: false,
@@ -106,12 +107,12 @@ impl Options {
     }
 
     /// The most accurate options, without short-lived files, which need a set of profiles.
-    pub fn told(seed: u64) -> Options {
+    pub fn full_metadata(seed: u64) -> Options {
         Options {
             seed,
-            place: Place::Paths,
+            placement: Placement::Paths,
             deletions: Deletions::Lifetimes,
-            updates: Updates::Told,
+            updates: Updates::Inferred,
             renames: true,
             links: true,
             symlinks: true,

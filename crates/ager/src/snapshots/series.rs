@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snapshot::{Fact, Info, Snapshot, check, check_pair};
+use snapshot::{Attribute, Info, Snapshot, check, check_pair};
 
 use crate::Error;
 
@@ -49,10 +49,10 @@ impl Series for Vec<PathBuf> {
 }
 
 /// Suffix of the files that record the free space of a snapshot.
-pub const FREE_SPACE: &str = ".free.json";
+pub const FREE_SPACE_SUFFIX: &str = ".free.json";
 
 /// Expands a list of files. A directory stands for its files, except hidden ones and those that end in
-/// [`FREE_SPACE`], in order of the times at which the snapshots were begun.
+/// [`FREE_SPACE_SUFFIX`], in order of the times at which the snapshots were begun.
 pub fn snapshot_files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in named {
@@ -74,7 +74,7 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>, Error> {
         let entry = entry.map_err(|error| refused(&error))?;
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        if !name.starts_with(b".") && !name.ends_with(FREE_SPACE.as_bytes()) {
+        if !name.starts_with(b".") && !name.ends_with(FREE_SPACE_SUFFIX.as_bytes()) {
             found.push((Info::load(&entry.path())?.begun_ns, entry.path()));
         }
     }
@@ -88,20 +88,20 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>, Error> {
 /// Checks that a workload can be derived from a series, and returns missing or doubtful information. Reads
 /// all snapshots.
 pub fn check_series(series: &dyn Series) -> Result<Vec<String>, Error> {
-    let (mut before, mut doubts) = (None, Vec::new());
+    let (mut before, mut warnings) = (None, Vec::new());
     for place in 0..series.count() {
         let loaded = load(series, place, before.as_ref())?;
-        doubts.extend(loaded.doubts);
+        warnings.extend(loaded.warnings);
         before = Some(loaded.snapshot);
     }
-    Ok(doubts)
+    Ok(warnings)
 }
 
 /// A snapshot that passed the checks.
 pub(super) struct Loaded {
     pub snapshot: Snapshot,
     /// Missing or doubtful information, each with the name of the snapshot.
-    pub doubts: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// Loads a snapshot; rejects an unusable one, and one that does not follow `before`, the snapshot before it.
@@ -109,17 +109,17 @@ pub(super) fn load(series: &dyn Series, place: usize, before: Option<&Snapshot>)
     let snapshot = series.load(place)?;
     let name = series.name(place);
     let refused = |why: String| Error::Snapshots(format!("{name}: {why}"));
-    if snapshot.info().lacks.contains(&Fact::Size) {
+    if snapshot.info().lacks.contains(&Attribute::Size) {
         return Err(refused("it does not record file sizes; leave it out".to_owned()));
     }
-    let mut doubts = check(&snapshot).map_err(|why| refused(why.to_string()))?;
+    let mut warnings = check(&snapshot).map_err(|why| refused(why.to_string()))?;
     if let Some(before) = before {
         let pair = |why: String| refused(format!("it does not follow {}: {why}", series.name(place - 1)));
-        doubts.extend(check_pair(before, &snapshot).map_err(|why| pair(why.to_string()))?);
+        warnings.extend(check_pair(before, &snapshot).map_err(|why| pair(why.to_string()))?);
         if snapshot.info().begun_ns == before.info().begun_ns {
             return Err(pair("both were taken at the same time; give each once".to_owned()));
         }
     }
-    let doubts = doubts.into_iter().map(|doubt| format!("{name}: {doubt}")).collect();
-    Ok(Loaded { snapshot, doubts })
+    let warnings = warnings.into_iter().map(|warning| format!("{name}: {warning}")).collect();
+    Ok(Loaded { snapshot, warnings })
 }

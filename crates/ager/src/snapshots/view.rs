@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use snapshot::{Entry, Kind, ROOT, Snapshot, SnapshotBuilder};
 use trace::is_name;
 
-use super::options::{Options, Place};
+use super::options::{Options, Placement};
 use crate::Error;
 
 /// The directory at the root for the findings of file system checkers. It belongs to the file system, not to
@@ -17,7 +17,7 @@ const LONGEST_TARGET: u64 = 4095;
 
 /// Reduces snapshots to the entries that go into the workload.
 pub(super) struct View {
-    place: Place,
+    placement: Placement,
     links: bool,
     symlinks: bool,
     /// Cylinder groups that have a directory.
@@ -26,8 +26,8 @@ pub(super) struct View {
 
 impl View {
     pub fn new(options: &Options) -> View {
-        let links = options.links && options.place == Place::Paths;
-        View { place: options.place, links, symlinks: options.symlinks, groups: BTreeSet::new() }
+        let links = options.links && options.placement == Placement::Paths;
+        View { placement: options.placement, links, symlinks: options.symlinks, groups: BTreeSet::new() }
     }
 
     /// The reduced snapshot, and the number of entries left out because no operation creates them.
@@ -39,7 +39,7 @@ impl View {
         for (place, entry) in entries.iter().enumerate().skip(1) {
             let is_lost = self.is_lost_and_found(&snapshot, place as u32);
             let possible = match entry.kind {
-                _ if !wanted[entry.parent as usize] && self.place == Place::Paths => false,
+                _ if !wanted[entry.parent as usize] && self.placement == Placement::Paths => false,
                 Kind::Special => false,
                 Kind::Symlink => (1..=LONGEST_TARGET).contains(&entry.size),
                 Kind::File | Kind::Dir => true,
@@ -51,10 +51,10 @@ impl View {
                 && (entry.kind == Kind::Dir || self.links || seen.insert(entry.inode));
             all &= wanted[place];
         }
-        let view = match self.place {
-            Place::Paths if all => snapshot,
-            Place::Paths => keep(&snapshot, &wanted),
-            Place::CylinderGroups { inodes_per_group } => {
+        let view = match self.placement {
+            Placement::Paths if all => snapshot,
+            Placement::Paths => keep(&snapshot, &wanted),
+            Placement::CylinderGroups { inodes_per_group } => {
                 let per_group = inodes_per_group.unwrap_or_else(|| default_inodes_per_group(&snapshot));
                 self.by_group(&snapshot, &wanted, per_group.max(1))
             }
@@ -72,7 +72,7 @@ impl View {
     fn is_lost_and_found(&self, snapshot: &Snapshot, place: u32) -> bool {
         let entry = &snapshot.entries()[place as usize];
         let is_there = entry.parent == ROOT && entry.kind == Kind::Dir;
-        self.place == Place::Paths && is_there && snapshot.name(place) == LOST_AND_FOUND
+        self.placement == Placement::Paths && is_there && snapshot.name(place) == LOST_AND_FOUND
     }
 
     /// Puts each file into the directory of its group, under a name unique among all files that ever existed.

@@ -11,7 +11,7 @@ use super::compare::{Act, Plan, plan};
 use super::counts::Summary;
 use super::data;
 use super::day::{DirectoryActivity, Quota, Short, days};
-use super::lifetimes::Lifetimes;
+use super::lifetimes::LifetimeModel;
 use super::options::{Deletions, Options};
 use super::order::Turn;
 use super::series::{Series, load};
@@ -26,7 +26,7 @@ use crate::random::Random;
 pub struct Workload {
     series: Box<dyn Series>,
     options: Options,
-    lifetimes: Option<Lifetimes>,
+    lifetimes: Option<LifetimeModel>,
     view: View,
     numbers: Numbers,
     labels: Arc<LiveNames>,
@@ -74,7 +74,7 @@ impl Workload {
             ));
         }
         let lifetimes = match options.deletions {
-            Deletions::Lifetimes => Some(Lifetimes::fit(&*series, &options)?),
+            Deletions::Lifetimes => Some(LifetimeModel::fit(&*series, &options)?),
             Deletions::Uniform => None,
         };
         Ok(Workload {
@@ -110,7 +110,7 @@ impl Workload {
         }
         let before = self.reached.as_ref().map(|tree| &tree.snapshot);
         let after = load(&*self.series, self.next, before)?;
-        self.summary.doubts.extend(after.doubts);
+        self.summary.warnings.extend(after.warnings);
         let (after, left_out) = self.view.of(after.snapshot, &self.series.name(self.next))?;
         let is_fill = self.reached.is_none();
         if let Some(short_lived) = self.options.short_lived.as_ref().filter(|_| is_fill) {

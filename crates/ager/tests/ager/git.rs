@@ -384,7 +384,7 @@ fn no_files_exist_before_first_pull() {
     for objects in [false, true] {
         let mut extracted =
             Extracted::new(&history, ExtractOptions { objects, ..ExtractOptions::default() }).unwrap();
-        extracted.until(0);
+        extracted.pause_after(0);
         let mut batch = Vec::new();
         extracted.next_batch(&mut batch).unwrap();
         assert_eq!(batch.iter().any(|op| matches!(op, Op::Mkdir { .. })), objects);

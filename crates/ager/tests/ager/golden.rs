@@ -122,7 +122,9 @@ fn micro() {
 fn snapshots() {
     let snapshots = three_days();
     let mut golden = Golden::new("snapshots.txt");
-    for (name, options) in [("told", Options::told(SEED)), ("published", Options::published(SEED))] {
+    for (name, options) in
+        [("full-metadata", Options::full_metadata(SEED)), ("published", Options::published(SEED))]
+    {
         let workload = Workload::new(Box::new(snapshots.clone()), options).unwrap();
         golden.add(name, all(workload));
     }

@@ -167,7 +167,7 @@ fn live_matches_extracted_after_every_day() {
         let Some((dir, mut live)) = begin(&plan, None) else { return };
         let days = extracted(&operations(&plan), &parameters);
         for (day, expected) in days.iter().enumerate() {
-            live.day(day as u32).unwrap();
+            live.run_day(day as u32).unwrap();
             if day == 1 {
                 live.pause().unwrap();
                 live.pause().unwrap();
@@ -175,7 +175,7 @@ fn live_matches_extracted_after_every_day() {
             assert_eq!(&on_disk(&dir.path().join("mail"), &parameters), expected, "day {day}");
             live.resume().unwrap();
         }
-        let error = live.day(1).unwrap_err().to_string();
+        let error = live.run_day(1).unwrap_err().to_string();
         assert!(error.contains("next day is 4"), "{error}");
         live.end().unwrap();
     });
@@ -206,7 +206,7 @@ fn file_system_can_be_unmounted_between_days() {
         let root = mount.dir().join("mail");
         let mut live = Live::begin(&plan, &root, None, &session()).unwrap();
         for (day, expected) in planned(&plan).iter().enumerate() {
-            live.day(day as u32).unwrap();
+            live.run_day(day as u32).unwrap();
             live.pause().unwrap();
             mount.unmount().unwrap();
             mount.mount().unwrap();
@@ -222,7 +222,7 @@ fn full_file_system_is_reported() {
         let plan = Plan::new(Parameters { messages: 1000, ..small() }, 3).unwrap();
         let Some((mut mount, _device, _dir)) = mounted(&plan, 16 << 20) else { return };
         let mut live = Live::begin(&plan, &mount.dir().join("mail"), None, &session()).unwrap();
-        let error = live.day(0).unwrap_err().to_string();
+        let error = live.run_day(0).unwrap_err().to_string();
         assert!(
             error.contains("putting message") && error.contains("space") && !error.contains('\n'),
             "{error}"
@@ -284,8 +284,8 @@ fn victim() {
     let endless = Parameters { operations: 100_000_000, ..small() };
     let plan = Plan::new(endless, 1).unwrap();
     let mut live = Live::begin(&plan, Path::new(&root), None, &session()).unwrap();
-    live.day(0).unwrap();
-    assert!(matches!(live.day(1), Err(Error::Interrupted)));
+    live.run_day(0).unwrap();
+    assert!(matches!(live.run_day(1), Err(Error::Interrupted)));
 }
 
 #[test]

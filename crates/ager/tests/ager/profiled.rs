@@ -1,7 +1,7 @@
 //! Properties of the profile-driven agers, checked on the operations that they produce.
 
 use profile::Profile;
-use senesce_ager::{Conditions, Leg, Method, Reached, begin, go_on};
+use senesce_ager::{AgingStats, Conditions, Method, Segment, begin, resume};
 use std::collections::HashMap;
 use trace::{DirId, FileId, Op, ROOT};
 
@@ -105,14 +105,14 @@ fn conditions(name: &str, capacity_bytes: u64, seed: u64) -> Conditions {
     }
 }
 
-fn run(conditions: &Conditions) -> (Model, Reached, senesce_ager::Plan) {
+fn run(conditions: &Conditions) -> (Model, AgingStats, senesce_ager::Plan) {
     let mut ager = begin(conditions).unwrap();
     let mut model = Model::new();
     let mut batch = Vec::new();
     loop {
         ager.next_batch(&mut batch).unwrap();
         if batch.is_empty() {
-            return (model, ager.reached(), ager.plan().clone());
+            return (model, ager.stats(), ager.plan().clone());
         }
         assert!(batch.len() <= trace::BATCH);
         model.apply(&batch);
@@ -142,7 +142,7 @@ fn planned_meets_the_bound_exactly_for_every_profile() {
             assert!(age <= f64::max(1e-4, 0.5 / files), "{what}: age error {age}");
             assert!(plan.age_rms_error.unwrap() <= f64::max(1e-4, 0.5 / files), "{what}");
             assert!(model.depth_error(&conditions.profile) <= 0.5 / files + 1e-9, "{what}");
-            if plan.left_out.is_empty() {
+            if plan.omitted_bins.is_empty() {
                 assert!(model.size_error(&conditions.profile) <= 0.5 / files + 1e-9, "{what}");
             }
             let operations = share(model.operations(), plan.bound_operations);
@@ -231,8 +231,8 @@ fn continues_under_changed_conditions() {
             model.apply(&batch);
             left -= batch.len() as u64;
         }
-        let leg = Leg { conditions: first.clone(), done: done - left };
-        let mut ager = go_on(&[leg], &changed).unwrap();
+        let segment = Segment { conditions: first.clone(), done: done - left };
+        let mut ager = resume(&[segment], &changed).unwrap();
         loop {
             ager.next_batch(&mut batch).unwrap();
             if batch.is_empty() {
@@ -253,7 +253,7 @@ fn continues_under_changed_conditions() {
         if let Some(overwrites) = changed.overwrites {
             assert!((model.overwrites(GIB) / overwrites - 1.0).abs() < 0.05, "{what}");
         }
-        assert_eq!(model.operations(), ager.reached().operations, "{what}");
+        assert_eq!(model.operations(), ager.stats().operations, "{what}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::units;
 use activity::ActivitySet;
-use ager::snapshots::{Deletions, Options, Place, ShortLived, Updates};
+use ager::snapshots::{Deletions, Options, Placement, ShortLived, Updates};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -97,16 +97,16 @@ impl FromSnapshots {
     pub fn options(&self) -> Result<Options> {
         let mut options = match self.published {
             true => Options::published(self.seed),
-            false => Options::told(self.seed),
+            false => Options::full_metadata(self.seed),
         };
-        let by_group = Place::CylinderGroups { inodes_per_group: self.inodes_per_group };
+        let by_group = Placement::CylinderGroups { inodes_per_group: self.inodes_per_group };
         match self.place {
-            Some(Placed::Paths) => options.place = Place::Paths,
-            Some(Placed::CylinderGroups) => options.place = by_group,
-            None if options.place != Place::Paths => options.place = by_group,
+            Some(Placed::Paths) => options.placement = Placement::Paths,
+            Some(Placed::CylinderGroups) => options.placement = by_group,
+            None if options.placement != Placement::Paths => options.placement = by_group,
             None => {}
         }
-        if self.inodes_per_group.is_some() && options.place == Place::Paths {
+        if self.inodes_per_group.is_some() && options.placement == Placement::Paths {
             anyhow::bail!("--inodes-per-group is of use with --place cylinder-groups or --published only");
         }
         match self.deletions {
@@ -116,7 +116,7 @@ impl FromSnapshots {
         }
         match self.updates {
             Some(Updated::Rewrite) => options.updates = Updates::Rewrite,
-            Some(Updated::Inferred) => options.updates = Updates::Told,
+            Some(Updated::Inferred) => options.updates = Updates::Inferred,
             None => {}
         }
         options.renames &= !self.no_renames;

@@ -141,7 +141,7 @@ fn import(from: LogFormat, logs: &[PathBuf], to: &Path, json: bool) -> Result<()
     let numbers = Numbers::of(&imported.collected);
     let source = format!("imported from {name}, {} lines", imported.lines);
     ActivitySet { profiles: imported.collected.profiles, source }.save(to)?;
-    warn(imported.cut, "incomplete last lines skipped");
+    warn(imported.incomplete_lines, "incomplete last lines skipped");
     if json {
         return output::json(&numbers);
     }

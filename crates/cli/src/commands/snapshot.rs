@@ -6,7 +6,7 @@ mod stat;
 mod take;
 
 use crate::args::SnapshotAction;
-use ::snapshot::{Doubt, Snapshot};
+use ::snapshot::{Snapshot, Warning};
 use anyhow::{Context as _, Result};
 use std::path::Path;
 
@@ -19,20 +19,20 @@ pub fn run(action: &SnapshotAction) -> Result<()> {
     }
 }
 
-/// Reads a snapshot and checks it for doubts: missing or uncertain information.
-fn load(path: &Path) -> Result<(Snapshot, Vec<Doubt>)> {
+/// Reads a snapshot and checks it; returns warnings about missing or uncertain information.
+fn load(path: &Path) -> Result<(Snapshot, Vec<Warning>)> {
     let snapshot = Snapshot::load(path)?;
-    let doubts = ::snapshot::check(&snapshot).with_context(|| format!("snapshot {}", path.display()))?;
-    Ok((snapshot, doubts))
+    let warnings = ::snapshot::check(&snapshot).with_context(|| format!("snapshot {}", path.display()))?;
+    Ok((snapshot, warnings))
 }
 
-/// Prints doubts on standard error.
-fn print_doubts(path: &Path, doubts: &[Doubt]) {
-    for doubt in doubts {
-        eprintln!("{}: {doubt}", path.display());
+/// Prints warnings on standard error.
+fn print_warnings(path: &Path, warnings: &[Warning]) {
+    for warning in warnings {
+        eprintln!("{}: {warning}", path.display());
     }
 }
 
-fn texts(doubts: &[Doubt]) -> Vec<String> {
-    doubts.iter().map(ToString::to_string).collect()
+fn texts(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).collect()
 }

@@ -4,8 +4,8 @@ use crate::args::Verify;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use activity::ActivitySet;
-use ager::office::OfficeOptions;
 use ager::snapshots::{Options, ShortLived, snapshot_files};
+use ager::synthetic::SyntheticOptions;
 use anyhow::Result;
 use lab::{Case, Home, Made, Verified, VerifySpec};
 
@@ -27,7 +27,8 @@ fn case(args: &Verify) -> Result<Case> {
     if !args.against.is_empty() {
         return Ok(Case::Given { real, replayed: snapshot_files(&args.against)? });
     }
-    let options = if args.published { Options::published(args.seed) } else { Options::told(args.seed) };
+    let options =
+        if args.published { Options::published(args.seed) } else { Options::full_metadata(args.seed) };
     let set = args.short_lived.as_deref().map(ActivitySet::load).transpose()?;
     let options = Options { short_lived: set.map(ShortLived::published), ..options };
     let made = Made {
@@ -44,15 +45,15 @@ fn case(args: &Verify) -> Result<Case> {
     if !args.builtin {
         return Ok(Case::Replayed { real, options, write_back_bytes: args.write_back, made });
     }
-    let office = OfficeOptions {
+    let synthetic = SyntheticOptions {
         size_bytes: args.size,
         days: args.days,
-        at_once: args.concurrency.into(),
-        windows: args.intervals,
+        concurrency: args.concurrency.into(),
+        intervals: args.intervals,
         fullness: args.fullness,
         seed: args.seed,
     };
-    Ok(Case::Office { office, options, write_back_bytes: args.write_back, made })
+    Ok(Case::Synthetic { synthetic, options, write_back_bytes: args.write_back, made })
 }
 
 fn show(verified: &Verified) -> Result<()> {

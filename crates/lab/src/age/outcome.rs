@@ -1,6 +1,6 @@
 //! The result of an aging.
 
-use ager::{Conditions, LeftOut, Plan, Reached};
+use ager::{AgingStats, Conditions, OmittedBin, Plan};
 use replay::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -81,9 +81,9 @@ pub struct Aged {
     /// Whether the checker of the file system found no errors: `None` if it has no checker.
     pub checker_clean: Option<bool>,
     /// Sizes left out because they do not fit.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedBin>,
     /// The reached state, with the histograms.
-    pub reached: Reached,
+    pub reached: AgingStats,
 }
 
 /// The default for outcomes of earlier versions.
@@ -92,7 +92,7 @@ fn one() -> u32 {
 }
 
 /// The fields of [`Aged`] that follow from the plan and the reached state.
-pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, reached: Reached) -> Aged {
+pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, reached: AgingStats) -> Aged {
     Aged {
         name: name.to_owned(),
         fs: fs.to_owned(),
@@ -122,7 +122,7 @@ pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, r
         failures: Vec::new(),
         trace_sha256: String::new(),
         checker_clean: None,
-        left_out: plan.left_out.clone(),
+        left_out: plan.omitted_bins.clone(),
         reached,
     }
 }

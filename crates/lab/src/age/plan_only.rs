@@ -44,7 +44,7 @@ pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error
         }
     }
     let (passed, planning) = (feed.passed, feed.planning + laying_out);
-    let reached = feed.ager.reached();
+    let reached = feed.ager.stats();
     drop(feed);
     let mut aged = aged(&spec.name, &spec.made.fs, &spec.conditions, &plan, reached);
     aged.trace_sha256 = digest.finish();

@@ -4,7 +4,7 @@
 use super::resume;
 use crate::Error;
 use crate::feed::Feed;
-use ager::Leg;
+use ager::Segment;
 use fs::{DirTarget, Target as _};
 use ranks::Group;
 use replay::{Failure, Flow, Options, Replay, Share};
@@ -17,7 +17,8 @@ use trace::TraceDigest;
 #[derive(Serialize, Deserialize)]
 pub(super) struct Job {
     pub dir: PathBuf,
-    pub legs: Vec<Leg>,
+    #[serde(rename = "legs")]
+    pub segments: Vec<Segment>,
     pub options: Options,
 }
 
@@ -108,9 +109,9 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
     let target = DirTarget::open(&job.dir)?;
     let options = Options { share: Share { part: group.rank(), parts: group.ranks() }, ..job.options };
     let mut digest = TraceDigest::new();
-    let ager = resume::last_leg(&job.legs, &mut digest, None)?;
+    let ager = resume::last_segment(&job.segments, &mut digest, None)?;
     let mut feed = Feed::new(ager, &mut digest, None);
-    feed.skip(job.legs.last().map_or(0, |leg| leg.done))?;
+    feed.skip(job.segments.last().map_or(0, |segment| segment.done))?;
     let mut replay = Replay::posix(target.root(), &options)?;
     let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Go };
     loop {

@@ -3,7 +3,7 @@
 use super::AgeSpec;
 use crate::Error;
 use crate::manifest::{Home, Made, Manifest, Stage};
-use ager::{Ager, Leg};
+use ager::{Ager, Segment};
 use rustix::fs::{AtFlags, FileType, unlinkat};
 use std::path::Path;
 use trace::{TraceDigest, TraceInfo, TraceWriter};
@@ -38,7 +38,7 @@ fn new(spec: &AgeSpec) -> Manifest {
         data: spec.data(),
         on_full: spec.on_full,
         fill: spec.fill,
-        legs: vec![Leg { conditions: spec.conditions.clone(), done: 0 }],
+        segments: vec![Segment { conditions: spec.conditions.clone(), done: 0 }],
         aged_by: None,
         redo_to: 0,
         stage: Stage::Making,
@@ -69,13 +69,13 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
         )));
     }
     if changed {
-        if manifest.redo_to > manifest.legs.last().map_or(0, |leg| leg.done) {
+        if manifest.redo_to > manifest.segments.last().map_or(0, |segment| segment.done) {
             return Err(Error::Refused(format!(
                 "{} was killed; resume it once with its old options before changing them",
                 spec.name
             )));
         }
-        manifest.legs.push(Leg { conditions: spec.conditions.clone(), done: 0 });
+        manifest.segments.push(Segment { conditions: spec.conditions.clone(), done: 0 });
         manifest.redo_to = 0;
     }
     manifest.data = spec.data();
@@ -99,21 +99,22 @@ pub(super) fn roll_back(root: &Path, next: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The ager of the last leg before its first operation. The operations of earlier legs go through the digest and into the trace.
-pub(super) fn last_leg(
-    legs: &[Leg],
+/// The ager of the last segment before its first operation. The operations of earlier segments go through the digest and into the
+/// trace.
+pub(super) fn last_segment(
+    segments: &[Segment],
     digest: &mut TraceDigest,
     mut writer: Option<&mut TraceWriter>,
 ) -> Result<Box<dyn Ager>, Error> {
-    for (i, leg) in legs.iter().enumerate() {
-        let ager = ager::go_on(&legs[..i], &leg.conditions)?;
-        if i + 1 == legs.len() {
+    for (i, segment) in segments.iter().enumerate() {
+        let ager = ager::resume(&segments[..i], &segment.conditions)?;
+        if i + 1 == segments.len() {
             return Ok(ager);
         }
         let mut feed = crate::feed::Feed::new(ager, digest, writer.as_deref_mut());
-        feed.skip(leg.done)?;
+        feed.skip(segment.done)?;
     }
-    unreachable!("an aging has at least one leg")
+    unreachable!("an aging has at least one segment")
 }
 
 /// Creates the requested trace file.

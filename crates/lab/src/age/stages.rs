@@ -38,7 +38,8 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
 pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<Aged, Error> {
     let mut manifest = resume::manifest(spec)?;
     manifest.made.check(spec.erase.as_deref(), manifest.stage == Stage::Making)?;
-    let plan = ager::go_on(&manifest.legs[..manifest.legs.len() - 1], &spec.conditions)?.plan().clone();
+    let plan =
+        ager::resume(&manifest.segments[..manifest.segments.len() - 1], &spec.conditions)?.plan().clone();
     messages::plan(&plan, &spec.conditions, watch);
     let already = if manifest.stage == Stage::Making { 0 } else { allocated_bytes(&spec.made.home) };
     space::check_written(&spec.made, &plan, spec.conditions.overwrites)?;
@@ -181,9 +182,9 @@ impl Stages<'_> {
     fn replay(&mut self, plan: &ager::Plan, watch: &mut dyn Watch) -> Result<Aged, Error> {
         let mut digest = TraceDigest::new();
         let mut writer = resume::trace_writer(self.spec)?;
-        let ager = resume::last_leg(&self.manifest.legs, &mut digest, writer.as_mut())?;
+        let ager = resume::last_segment(&self.manifest.segments, &mut digest, writer.as_mut())?;
         let mut feed = Feed::new(ager, &mut digest, writer.as_mut());
-        feed.skip(self.leg().done)?;
+        feed.skip(self.segment().done)?;
         let block_bytes = self.target().block_bytes();
         let kind = fs::find(self.target().kind_name()).ok();
         let options = Options {
@@ -193,30 +194,31 @@ impl Stages<'_> {
             grouped_limit_bytes: kind.map_or(0, |kind| kind.grouped_limit_bytes(block_bytes)),
             on_full: self.manifest.on_full,
             seed: self.spec.conditions.seed,
-            redo_first: self.manifest.redo_to - self.leg().done,
+            redo_first: self.manifest.redo_to - self.segment().done,
             share: self.ranks.share(),
             ..Options::default()
         };
         let root = self.target().root().to_owned();
         if options.redo_first > 0 {
-            resume::roll_back(&root, feed.ager.reached().creations)?;
+            resume::roll_back(&root, feed.ager.stats().creations)?;
         }
         if let Home::Dir(dir) = &self.manifest.made.home {
-            let job = Job { dir: dir.clone(), legs: self.manifest.legs.clone(), options: options.clone() };
+            let job =
+                Job { dir: dir.clone(), segments: self.manifest.segments.clone(), options: options.clone() };
             self.ranks.broadcast(&job)?;
         }
         let mut replay = Replay::posix(&root, &options)?;
         let start = Instant::now();
-        let first = self.leg().done;
+        let first = self.segment().done;
         watch.phase("aging", feed.remaining());
         let stopped_by = loop {
             if let Some(why) = self.replay_chunk(&mut replay, &mut feed, start, first, watch)? {
                 break why;
             }
         };
-        let (replay_s, applied) = (start.elapsed().as_secs_f64(), self.leg().done - first);
-        let whole = feed.passed == self.leg().done;
-        let reached = feed.ager.reached();
+        let (replay_s, applied) = (start.elapsed().as_secs_f64(), self.segment().done - first);
+        let whole = feed.passed == self.segment().done;
+        let reached = feed.ager.stats();
         drop(feed);
         let (reached, digest) = if whole { (reached, digest) } else { self.retrace()? };
 
@@ -262,7 +264,7 @@ impl Stages<'_> {
             _ if shared => SHARED_CHUNK,
             _ => CHECKPOINT,
         };
-        let done = self.leg().done;
+        let done = self.segment().done;
         self.manifest.redo_to = self.manifest.redo_to.max(done + size);
         self.manifest.save(&self.spec.work)?;
         self.ranks.broadcast(&Next::Replay(size))?;
@@ -284,14 +286,14 @@ impl Stages<'_> {
                 self.spec.name
             )));
         }
-        let leg = self.manifest.legs.last_mut().expect("an aging has at least one leg");
-        leg.done += outcome.operations;
-        self.manifest.redo_to = leg.done;
+        let segment = self.manifest.segments.last_mut().expect("an aging has at least one segment");
+        segment.done += outcome.operations;
+        self.manifest.redo_to = segment.done;
         self.manifest.save(&self.spec.work)?;
         if disk::interrupted() {
             return Err(Error::Interrupted(format!(
                 "{} operations of {} are applied and on disk; continue with the same command and --resume",
-                self.leg().done,
+                self.segment().done,
                 self.spec.name
             )));
         }
@@ -299,7 +301,7 @@ impl Stages<'_> {
             Ended::Full => Some(Some(StoppedBy::Full)),
             Ended::Watch => Some(Some(StoppedBy::Time)),
             Ended::Most | Ended::Source => {
-                if self.spec.fit.is_some_and(|fit| feed.ager.reached().p_value() >= fit) {
+                if self.spec.fit.is_some_and(|fit| feed.ager.stats().p_value() >= fit) {
                     Some(Some(StoppedBy::Fit))
                 } else if outcome.operations < size {
                     Some(None)
@@ -312,17 +314,17 @@ impl Stages<'_> {
         })
     }
 
-    fn leg(&self) -> &ager::Leg {
-        self.manifest.legs.last().expect("an aging has at least one leg")
+    fn segment(&self) -> &ager::Segment {
+        self.manifest.segments.last().expect("an aging has at least one segment")
     }
 
     /// The reached state and digest, if the replay ended before the operations that the ager had issued.
-    fn retrace(&self) -> Result<(ager::Reached, TraceDigest), Error> {
+    fn retrace(&self) -> Result<(ager::AgingStats, TraceDigest), Error> {
         let mut digest = TraceDigest::new();
-        let ager = resume::last_leg(&self.manifest.legs, &mut digest, None)?;
+        let ager = resume::last_segment(&self.manifest.segments, &mut digest, None)?;
         let mut feed = Feed::new(ager, &mut digest, None);
-        feed.skip(self.leg().done)?;
-        let reached = feed.ager.reached();
+        feed.skip(self.segment().done)?;
+        let reached = feed.ager.stats();
         drop(feed);
         Ok((reached, digest))
     }

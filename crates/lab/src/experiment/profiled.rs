@@ -12,7 +12,7 @@ use crate::feed::Feed;
 use crate::manifest::Home;
 use crate::series::Identity;
 use crate::workload::interrupted;
-use ager::{Conditions, Method, Reached};
+use ager::{AgingStats, Conditions, Method};
 use disk::Session;
 use fs::Target;
 use replay::{Flow, Options, Replay};
@@ -31,7 +31,7 @@ pub(super) use nature::SIDES;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profiled {
-    /// The profile. `nature` captures the profile of a file system used by a synthetic office.
+    /// The profile. `nature` captures the profile of a file system aged by a synthetic workload.
     pub profile: String,
     /// How operations are chosen.
     pub method: Method,
@@ -41,7 +41,7 @@ pub struct Profiled {
     pub fullness: f64,
     /// Bytes created over capacity; without it the method decides.
     pub overwrites: Option<f64>,
-    /// Days of work of the office.
+    /// Days of the synthetic workload.
     pub days: u64,
 }
 
@@ -176,7 +176,7 @@ impl Profiling<'_> {
     }
 }
 
-fn numbers(reached: &Reached, bound: f64, minutes: f64) -> Vec<Measurement> {
+fn numbers(reached: &AgingStats, bound: f64, minutes: f64) -> Vec<Measurement> {
     let one = |measure: Measure, value| measure.once(ONLY, value);
     vec![
         one(measures::OVERWRITES, reached.overwrites),
@@ -230,7 +230,7 @@ impl Aging {
         target: &dyn Target,
         percent: u64,
         watch: &mut dyn Watch,
-    ) -> Result<Reached, Error> {
+    ) -> Result<AgingStats, Error> {
         let start = Instant::now();
         let kind = fs::find(target.kind_name()).ok();
         let block_bytes = target.block_bytes();
@@ -263,7 +263,7 @@ impl Aging {
         replay.close();
         target.sync()?;
         self.passed += feed.passed;
-        let reached = feed.ager.reached();
+        let reached = feed.ager.stats();
         self.ager = Some(feed.ager);
         self.replay_s += start.elapsed().as_secs_f64();
         Ok(reached)

@@ -1,4 +1,4 @@
-//! Verification in experiments: compares a real file system, used by a synthetic office, with one on which the workload of its snapshots
+//! Verification in experiments: compares a real file system, aged by a synthetic workload, with one on which the workload of its snapshots
 //! was replayed (Smith and Seltzer 1997, Figures 3 and 4).
 
 use super::cell::Cell;
@@ -9,8 +9,8 @@ use crate::manifest::Home;
 use crate::series::Identity;
 use crate::verify::{Case, Verified, made};
 use activity::ActivitySet;
-use ager::office::OfficeOptions;
 use ager::snapshots::{Options, ShortLived};
+use ager::synthetic::SyntheticOptions;
 use disk::Session;
 use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch};
@@ -30,9 +30,11 @@ pub struct Verification {
     /// Days of work.
     pub days: u64,
     /// Number of concurrent tasks.
-    pub at_once: usize,
+    #[serde(rename(serialize = "at_once"), alias = "at_once")]
+    pub concurrency: usize,
     /// Intervals per day and GiB.
-    pub windows: u64,
+    #[serde(rename(serialize = "windows"), alias = "windows")]
+    pub intervals: u64,
     /// Share of the file system in use at the end.
     pub fullness: f64,
     /// The replay syncs after this many bytes.
@@ -43,10 +45,10 @@ impl Default for Verification {
     fn default() -> Verification {
         Verification {
             by: By::Day,
-            method: Method::Told,
+            method: Method::FullMetadata,
             days: 10,
-            at_once: 5,
-            windows: 120,
+            concurrency: 5,
+            intervals: 120,
             fullness: 0.85,
             write_back_bytes: 512 << 10,
         }
@@ -57,7 +59,7 @@ impl Default for Verification {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// A day of the office; day 0 is the initial filling.
+    /// A day of the synthetic workload; day 0 is the initial filling.
     Day,
     /// The upper bound of a class of file sizes on the last day: files larger than half of it.
     SizeClass,
@@ -67,8 +69,9 @@ pub enum By {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// From all data in the snapshots.
-    Told,
+    /// From all metadata in the snapshots.
+    #[serde(rename(serialize = "told"), alias = "told")]
+    FullMetadata,
     /// As published, with short-lived files from the built-in activity profiles.
     Published,
 }
@@ -87,8 +90,8 @@ impl Verification {
             Some(&day) if self.by == By::Day && day > days => {
                 Err(Error::Refused(format!("no day {day}: the simulated history has {days} days")))
             }
-            _ if self.at_once == 0 || self.windows == 0 || self.write_back_bytes == 0 => {
-                Err(Error::Refused("at_once, windows and write_back_bytes must not be 0".to_owned()))
+            _ if self.concurrency == 0 || self.intervals == 0 || self.write_back_bytes == 0 => {
+                Err(Error::Refused("concurrency, intervals and write_back_bytes must not be 0".to_owned()))
             }
             _ if !(self.fullness > 0.0 && self.fullness < 1.0) => {
                 Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)))
@@ -99,7 +102,7 @@ impl Verification {
 
     fn workload(&self, seed: u64) -> Options {
         match self.method {
-            Method::Told => Options::told(seed),
+            Method::FullMetadata => Options::full_metadata(seed),
             Method::Published => Options {
                 short_lived: Some(ShortLived::published(ActivitySet::builtin())),
                 ..Options::published(seed)
@@ -130,12 +133,12 @@ impl Verifying<'_> {
             return Ok(());
         }
         let (task, size_bytes, seed) = (&self.cell.task, self.scale.size_bytes, self.cell.seed);
-        let case = Case::Office {
-            office: OfficeOptions {
+        let case = Case::Synthetic {
+            synthetic: SyntheticOptions {
                 size_bytes,
                 days: task.days,
-                at_once: task.at_once,
-                windows: task.windows,
+                concurrency: task.concurrency,
+                intervals: task.intervals,
                 fullness: task.fullness,
                 seed,
             },
@@ -190,4 +193,20 @@ fn size_classes(verified: &Verified) -> Found {
 fn both(measure: Measure, values: [Option<f64>; 2]) -> Vec<Measurement> {
     let sides = SIDES.into_iter().zip(values);
     sides.filter_map(|(side, value)| Some(measure.once(side, value?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_names_are_read_and_stored() {
+        let old: Verification = toml::from_str("method = \"told\"\nat_once = 3\nwindows = 7").unwrap();
+        let new: Verification =
+            toml::from_str("method = \"full-metadata\"\nconcurrency = 3\nintervals = 7").unwrap();
+        assert_eq!(old, new);
+        let stored = serde_json::to_value(&new).unwrap();
+        assert_eq!(stored["method"], "told");
+        assert_eq!((stored["at_once"].as_u64(), stored["windows"].as_u64()), (Some(3), Some(7)));
+    }
 }

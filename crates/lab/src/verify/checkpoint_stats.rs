@@ -1,7 +1,7 @@
 //! The observations from a snapshot that are compared.
 
 use crate::Error;
-use ager::snapshots::FREE_SPACE;
+use ager::snapshots::FREE_SPACE_SUFFIX;
 use probe::FreeSpace;
 use snapshot::{Kind, Snapshot, Stat, check, check_pair};
 use std::collections::HashSet;
@@ -55,7 +55,7 @@ pub fn of_files(paths: &[PathBuf]) -> Result<Vec<CheckpointStats>, Error> {
 /// The free space recorded when the snapshot at `path` was taken.
 fn free_beside(path: &Path) -> Result<Option<FreeSpace>, Error> {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(FREE_SPACE);
+    name.push(FREE_SPACE_SUFFIX);
     let beside = path.with_file_name(name);
     let text = match input::read(&beside) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

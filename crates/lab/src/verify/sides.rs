@@ -1,4 +1,4 @@
-//! The two file systems: the real one, used by a synthetic office, and the one on which the workload of its snapshots is replayed. A
+//! The two file systems: the real one, aged by a synthetic workload, and the one on which the workload of its snapshots is replayed. A
 //! snapshot of each is taken at every checkpoint.
 
 use super::checkpoint_stats::{self, CheckpointStats};
@@ -6,8 +6,8 @@ use super::fresh;
 use crate::Error;
 use crate::manifest::Made;
 use crate::workload::{Driver as _, Traced};
-use ager::office::{Office, OfficeOptions};
 use ager::snapshots::{Options, Series, Workload};
+use ager::synthetic::{SyntheticOptions, SyntheticWorkload};
 use disk::Session;
 use fs::Target;
 use results::Watch;
@@ -15,26 +15,26 @@ use snapshot::Snapshot;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Runs an office on a fresh file system in the image at `path`. Returns its snapshots, the first after the initial filling, and the
-/// observations from them.
-pub fn office(
+/// Runs a synthetic workload on a fresh file system in the image at `path`. Returns its snapshots, the first after the initial filling,
+/// and the observations from them.
+pub fn synthetic(
     session: &Arc<Session>,
     made: &Made,
     path: &Path,
-    options: &OfficeOptions,
+    options: &SyntheticOptions,
     watch: &mut dyn Watch,
 ) -> Result<(Vec<Snapshot>, Vec<CheckpointStats>), Error> {
     let mut side = fresh(session, made, path)?;
-    let mut office = Office::new(side.target_mut().root(), *options)?;
+    let mut workload = SyntheticWorkload::new(side.target_mut().root(), *options)?;
     let (mut snapshots, mut seen) = (Vec::new(), Vec::new());
     watch.phase("the real file system", Some((options.days + 1) * 100));
     for day in 0..=options.days {
-        office.day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
+        workload.run_day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
         let taken = take(side.target_mut())?;
         seen.push(taken.1);
         snapshots.push(taken.0);
     }
-    drop(office);
+    drop(workload);
     side.remove()?;
     Ok((snapshots, seen))
 }

@@ -99,7 +99,7 @@ impl Git {
             if making.exists() {
                 std::fs::remove_dir_all(&making).map_err(Error::io("removing the incomplete", &making))?;
             }
-            sample::make_of(&making, self.files, commits, HISTORY_SEED)?;
+            sample::make_with_files(&making, self.files, commits, HISTORY_SEED)?;
             std::fs::rename(&making, &path).map_err(Error::io("naming", &path))?;
         }
         Ok(path)
@@ -121,7 +121,7 @@ impl Driver for Extracting {
     }
 
     fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
-        self.extracted.until(round);
+        self.extracted.pause_after(round);
         self.stretches.apply(root, &mut self.extracted, round, watch)
     }
 }

@@ -76,7 +76,7 @@ impl Driver for Server {
         };
         while u64::from(self.next_day) <= round {
             watch.at(self.next_day.into());
-            live.day(self.next_day)?;
+            live.run_day(self.next_day)?;
             self.next_day += 1;
         }
         // A file system in use by a server cannot be unmounted.

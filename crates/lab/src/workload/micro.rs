@@ -3,7 +3,7 @@
 use super::traced::{apply, options};
 use super::{Driver, Named};
 use crate::Error;
-use ager::micro::{Interfile, LAST_ROUND, MOST_FILES, Shape};
+use ager::micro::{Interfile, LAST_ROUND, MAX_FILES, Shape};
 use replay::Replay;
 use results::Watch;
 use serde::{Deserialize, Serialize};
@@ -59,8 +59,8 @@ impl Tree {
     fn shape(&self) -> Result<Shape, Error> {
         let shape = match self.of.shape()? {
             Some(named) => named,
-            None if self.files > MOST_FILES => {
-                return Err(Error::Refused(format!("{} files exceed the limit of {MOST_FILES}", self.files)));
+            None if self.files > MAX_FILES => {
+                return Err(Error::Refused(format!("{} files exceed the limit of {MAX_FILES}", self.files)));
             }
             None => Shape::sample(self.files, SHAPE_SEED),
         };

@@ -31,10 +31,10 @@ impl Snapshots {
     /// Reads all snapshots. Returns them pinned by their digest, with the last round, and the limitations of what they record.
     pub fn read(mut self) -> Result<(Snapshots, u64, Vec<String>), Error> {
         self.files = snapshot_files(&self.files)?;
-        let doubts = check_series(&self.files)?;
+        let warnings = check_series(&self.files)?;
         self.sha256 = Some(digest(&self.files)?);
         let last = self.files.len() as u64 - 1;
-        Ok((self, last, doubts))
+        Ok((self, last, warnings))
     }
 
     /// A digest that identifies the snapshots.
@@ -65,7 +65,7 @@ impl Snapshots {
     }
 
     fn options(&self, seed: u64) -> Result<Options, Error> {
-        let options = if self.published { Options::published(seed) } else { Options::told(seed) };
+        let options = if self.published { Options::published(seed) } else { Options::full_metadata(seed) };
         let set = self.short_lived.as_deref().map(ActivitySet::load).transpose()?;
         Ok(Options { short_lived: set.map(ShortLived::published), ..options })
     }

@@ -33,7 +33,7 @@ pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
     let dirs = walked.dirs.iter().enumerate().skip(1).filter(|(_, dir)| dir.entry.is_some());
     for (number, dir) in dirs {
         let name = dir.name.to_bytes();
-        let name = key.map_or_else(|| name.to_vec(), |key| key.name(name).into_bytes());
+        let name = key.map_or_else(|| name.to_vec(), |key| key.hash_name(name).into_bytes());
         children[dir.parent as usize].push(Child::Dir(number as u32, name));
     }
     children.par_iter_mut().for_each(|children| {

@@ -64,7 +64,7 @@ impl Part {
     fn add(&mut self, dir: u32, entry: Entry, name: &CStr, key: Option<&Key>, first_extent: usize) {
         let first = self.names.len();
         match key {
-            Some(key) => self.names.extend(key.name(name.to_bytes()).into_bytes()),
+            Some(key) => self.names.extend(key.hash_name(name.to_bytes()).into_bytes()),
             None => self.names.extend(name.to_bytes()),
         }
         let (name, extents) = (first..self.names.len(), first_extent..self.extents.len());

@@ -2,7 +2,7 @@
 
 use crate::common::{Mounted, run};
 use senesce_probe::{file_extents, snapshot};
-use snapshot::{Extent, Key, Kind, Snapshot, What, diff};
+use snapshot::{ChangeKind, Extent, Key, Kind, Snapshot, diff};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -101,8 +101,8 @@ fn threads_and_keys_do_not_change_the_diff() {
     std::fs::rename(root.join("dir/77"), root.join("moved")).unwrap();
     std::fs::remove_file(root.join("dir/78")).unwrap();
     let after = hashed();
-    let what: Vec<What> = diff(&before, &after).iter().map(|change| change.what).collect();
-    assert_eq!(what, [What::Renamed, What::Deleted]);
+    let kinds: Vec<ChangeKind> = diff(&before, &after).iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, [ChangeKind::Renamed, ChangeKind::Deleted]);
     assert_eq!(before.info().key_id, Some(key.id()));
 }
 
@@ -125,7 +125,7 @@ fn reused_inode_number_is_another_file() {
     );
     let after = take(&mounted.root(), 2);
     let changes = diff(&before, &after);
-    assert_eq!(changes.iter().map(|change| change.what).collect::<Vec<_>>(), [What::Replaced]);
+    assert_eq!(changes.iter().map(|change| change.kind).collect::<Vec<_>>(), [ChangeKind::Replaced]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn compare(repository: &Path, order: Order, pulls: u64, every: u64, threads: usi
         Replay::labelled(replay_dir.path(), &Options { threads, ..Options::default() }, labels).unwrap();
     for pull in (every..=pulls).step_by(every as usize) {
         live.pull(pull).unwrap();
-        extracted.until(pull);
+        extracted.pause_after(pull);
         apply(&mut replay, &mut extracted);
         let (aged, replayed) =
             (working_tree_digest(live_dir.path()).unwrap(), working_tree_digest(replay_dir.path()).unwrap());

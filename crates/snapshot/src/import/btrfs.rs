@@ -4,7 +4,7 @@
 
 use super::text::{date_time, inode_of, number, octal, records, shown};
 use super::tree::{NodeId, Tree, entry, names};
-use crate::{Fact, Info, Kind, Snapshot};
+use crate::{Attribute, Info, Kind, Snapshot};
 use std::collections::BTreeSet;
 
 /// Whether the listing is incremental.
@@ -13,7 +13,7 @@ pub fn is_increment(listing: &[u8]) -> bool {
 }
 
 pub fn parse(listing: &[u8], mut info: Info, base: Option<&Snapshot>) -> Result<Snapshot, String> {
-    info.lacks.extend([Fact::Allocated, Fact::Born, Fact::Extents]);
+    info.lacks.extend([Attribute::Allocated, Attribute::Born, Attribute::Extents]);
     info.lacks.sort_unstable();
     info.lacks.dedup();
     info.fs = "btrfs".to_owned();

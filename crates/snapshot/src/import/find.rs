@@ -4,13 +4,13 @@
 
 use super::text::{number, records, seconds, shown};
 use super::tree::{Tree, entry, names};
-use crate::{Entry, Fact, Info, Kind, Snapshot};
+use crate::{Attribute, Entry, Info, Kind, Snapshot};
 
 /// The output of find without a birth time.
 const NO_BIRTH: &[&[u8]] = &[b"", b"-1.-000000010", b"0"];
 
 pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
-    info.lacks = vec![Fact::Generation, Fact::Extents];
+    info.lacks = vec![Attribute::Generation, Attribute::Extents];
     let end = if listing.contains(&0) { 0 } else { b'\n' };
     let mut lines = Vec::new();
     for (number, record) in records(listing, end)? {

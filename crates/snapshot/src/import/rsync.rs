@@ -4,19 +4,19 @@
 
 use super::text::{date_time, inode_of, number, octal, records, shown};
 use super::tree::{Tree, entry, names};
-use crate::{Entry, Fact, Info, Kind, Snapshot};
+use crate::{Attribute, Entry, Info, Kind, Snapshot};
 
 const ARROW: &[u8] = b" -> ";
 
 pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
     info.lacks = vec![
-        Fact::Inode,
-        Fact::Generation,
-        Fact::Links,
-        Fact::Allocated,
-        Fact::Changed,
-        Fact::Born,
-        Fact::Extents,
+        Attribute::Inode,
+        Attribute::Generation,
+        Attribute::Links,
+        Attribute::Allocated,
+        Attribute::Changed,
+        Attribute::Born,
+        Attribute::Extents,
     ];
     let mut lines = Vec::new();
     for (number, record) in records(listing, b'\n')? {

@@ -34,7 +34,7 @@ pub fn seconds(text: &[u8]) -> Option<i64> {
 /// A date like `2026-11-22`, with the given separator, and a time `01:50:42`, as nanoseconds since 1970.
 pub fn date_time(date: &[u8], time: &[u8], separator: u8) -> Option<i64> {
     let mut parts = date.split(|byte| *byte == separator).map(number::<i64>);
-    let day = crate::time::day(parts.next()??, parts.next()??, parts.next()??)?;
+    let day = crate::time::days_since_epoch(parts.next()??, parts.next()??, parts.next()??)?;
     let mut of_day = time.split(|byte| *byte == b':').map(number::<i64>);
     let (hour, minute, second) = (of_day.next()??, of_day.next()??, of_day.next()??);
     let sound = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..61).contains(&second);

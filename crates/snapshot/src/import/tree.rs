@@ -36,7 +36,7 @@ struct Node {
 /// The node of the root.
 pub const TOP: NodeId = 0;
 
-/// An entry with no other known facts.
+/// An entry with no other known attributes.
 pub fn entry(kind: Kind, inode: u64) -> Entry {
     Entry {
         parent: ROOT,

@@ -4,7 +4,7 @@
 
 use super::text::{inode_of, octal, records, seconds, shown};
 use super::tree::{Tree, entry, names};
-use crate::{Entry, Fact, Info, Kind, Snapshot};
+use crate::{Attribute, Entry, Info, Kind, Snapshot};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -18,9 +18,16 @@ struct Line {
 }
 
 pub fn parse(listing: &[u8], mut info: Info, base: &Snapshot, below: &Path) -> Result<Snapshot, String> {
-    let lacking =
-        [Fact::Inode, Fact::Generation, Fact::Links, Fact::Size, Fact::Allocated, Fact::Modified, Fact::Born];
-    info.lacks.extend(lacking.into_iter().chain([Fact::Extents]));
+    let lacking = [
+        Attribute::Inode,
+        Attribute::Generation,
+        Attribute::Links,
+        Attribute::Size,
+        Attribute::Allocated,
+        Attribute::Modified,
+        Attribute::Born,
+    ];
+    info.lacks.extend(lacking.into_iter().chain([Attribute::Extents]));
     info.lacks.sort_unstable();
     info.lacks.dedup();
     let below = names(below.as_os_str().as_bytes())?;

@@ -1,15 +1,15 @@
 //! Imports listings of other programs; invalid listings fail with one line.
 
 use proptest::prelude::*;
-use senesce_snapshot::import::{Import, Lister};
-use senesce_snapshot::{Fact, Kind, ROOT, Snapshot, What, check_pair, diff};
+use senesce_snapshot::import::{Import, ListingFormat};
+use senesce_snapshot::{Attribute, ChangeKind, Kind, ROOT, Snapshot, check_pair, diff};
 use std::path::Path;
 
 const AT: i64 = 1_800_000_000_000_000_000;
 
-fn import(from: Lister, listing: &[u8], base: Option<&Snapshot>) -> Result<Snapshot, String> {
-    let below = (from == Lister::ZfsDiff).then_some(Path::new("/pool/fs"));
-    let snapshot = Import { from, tool: "test", at_ns: AT, base, below }.parse(listing)?;
+fn import(format: ListingFormat, listing: &[u8], base: Option<&Snapshot>) -> Result<Snapshot, String> {
+    let below = (format == ListingFormat::ZfsDiff).then_some(Path::new("/pool/fs"));
+    let snapshot = Import { format, tool: "test", at_ns: AT, base, below }.parse(listing)?;
     // Every imported snapshot must survive a round trip through a file.
     let dir = tempfile::tempdir().unwrap();
     snapshot.save(&dir.path().join("a"), false).unwrap();
@@ -23,12 +23,12 @@ fn paths(snapshot: &Snapshot) -> Vec<String> {
 }
 
 /// The changes, each with the new path, or the old one of a deleted entry.
-fn changes(a: &Snapshot, b: &Snapshot) -> Vec<(What, String)> {
+fn changes(a: &Snapshot, b: &Snapshot) -> Vec<(ChangeKind, String)> {
     let path = |change: &senesce_snapshot::Change| match (change.after, change.before) {
         (Some(after), _) => b.path(after),
         (None, before) => a.path(before.unwrap()),
     };
-    diff(a, b).iter().map(|change| (change.what, path(change).escape_ascii().to_string())).collect()
+    diff(a, b).iter().map(|change| (change.kind, path(change).escape_ascii().to_string())).collect()
 }
 
 const FIND: &[u8] = b"d\t2\t3\t4096\t8\t1700000000.5\t1700000000.0000000001\t1600000000.1234567890\t\n\
@@ -39,7 +39,7 @@ const FIND: &[u8] = b"d\t2\t3\t4096\t8\t1700000000.5\t1700000000.0000000001\t160
 
 #[test]
 fn find_import_lacks_extents_and_generations() {
-    let snapshot = import(Lister::Find, FIND, None).unwrap();
+    let snapshot = import(ListingFormat::Find, FIND, None).unwrap();
     assert_eq!(paths(&snapshot), ["", r"a tab\tand more", "dir", "dir/fifo", r"dir/\xff"]);
     let root = &snapshot.entries()[0];
     assert_eq!((root.inode, root.links, root.allocated), (2, 3, 4096));
@@ -48,7 +48,7 @@ fn find_import_lacks_extents_and_generations() {
     assert_eq!(snapshot.entries()[1].born_ns, None);
     assert_eq!(snapshot.entries()[3].kind, Kind::Special);
     assert_eq!((snapshot.info().begun_ns, snapshot.info().ended_ns), (AT, AT));
-    assert_eq!(snapshot.info().lacks, [Fact::Generation, Fact::Extents]);
+    assert_eq!(snapshot.info().lacks, [Attribute::Generation, Attribute::Extents]);
     // Names with line ends require NUL-terminated records; the order of records does not matter.
     let mut records: Vec<&[u8]> =
         FIND.split(|byte| *byte == b'\n').filter(|record| !record.is_empty()).collect();
@@ -56,7 +56,7 @@ fn find_import_lacks_extents_and_generations() {
     records.reverse();
     let mut listing = records.join(&0);
     listing.push(0);
-    let with_lines = import(Lister::Find, &listing, None).unwrap();
+    let with_lines = import(ListingFormat::Find, &listing, None).unwrap();
     assert_eq!(paths(&with_lines)[5..], [r"two\nlines"]);
 }
 
@@ -71,26 +71,29 @@ const RSYNC: &[u8] = b"drwxr-xr-x            200 2026/11/22 01:50:42 .\n\
 
 #[test]
 fn rsync_import_has_paths_sizes_and_modification_times() {
-    let snapshot = import(Lister::Rsync, RSYNC, None).unwrap();
+    let snapshot = import(ListingFormat::Rsync, RSYNC, None).unwrap();
     assert_eq!(paths(&snapshot), ["", "a b", r"b\\#123\xff", "big", "d", r"d/\xc3\xa9", "sym -> b", "sym2"]);
     let big = &snapshot.entries()[3];
     assert_eq!((big.size, big.modified_ns), (1_234_567, 1_795_312_242_000_000_000));
     assert_eq!(snapshot.entries()[2].modified_ns, -157_668_955_000_000_000);
-    assert!(snapshot.info().lacks.contains(&Fact::Inode));
+    assert!(snapshot.info().lacks.contains(&Attribute::Inode));
     // A file is identified by its path, so that a later listing can be compared.
     let later = RSYNC.to_vec();
     let later =
         String::from_utf8_lossy(&later).replace("6 2026/11/22 01:50:42 a b", "7 2026/11/23 01:50:42 a b");
     let later = later.as_bytes().to_vec();
     let later = import(
-        Lister::Rsync,
+        ListingFormat::Rsync,
         &later.split(|b| *b == b'\n').filter(|l| !l.ends_with(b"sym2")).collect::<Vec<_>>().join(&b'\n'),
         None,
     )
     .unwrap();
-    let earlier = import(Lister::Rsync, String::from_utf8_lossy(RSYNC).as_bytes(), None).unwrap();
-    assert_eq!(check_pair(&earlier, &later), Ok(vec![senesce_snapshot::Doubt::UnknownFs]));
-    assert_eq!(changes(&earlier, &later), [(What::Modified, "a b".into()), (What::Deleted, "sym2".into())]);
+    let earlier = import(ListingFormat::Rsync, String::from_utf8_lossy(RSYNC).as_bytes(), None).unwrap();
+    assert_eq!(check_pair(&earlier, &later), Ok(vec![senesce_snapshot::Warning::UnknownFs]));
+    assert_eq!(
+        changes(&earlier, &later),
+        [(ChangeKind::Modified, "a b".into()), (ChangeKind::Deleted, "sym2".into())]
+    );
 }
 
 const ZFS: &[u8] = b"1700000100.123456789\tM\t/\t/pool/fs/\n\
@@ -103,21 +106,21 @@ const ZFS: &[u8] = b"1700000100.123456789\tM\t/\t/pool/fs/\n\
 
 #[test]
 fn zfs_import_applies_changes_to_base() {
-    let base = import(Lister::Find, FIND, None).unwrap();
-    let next = import(Lister::ZfsDiff, ZFS, Some(&base)).unwrap();
+    let base = import(ListingFormat::Find, FIND, None).unwrap();
+    let next = import(ListingFormat::ZfsDiff, ZFS, Some(&base)).unwrap();
     assert_eq!(paths(&next), ["", "made", "made/moved", r"made/moved/\xff", "new file"]);
     assert_eq!(
         changes(&base, &next),
         [
-            (What::Created, "made".into()),
-            (What::Renamed, "made/moved".into()),
-            (What::Modified, r"made/moved/\xff".into()),
-            (What::Created, "new file".into()),
-            (What::Deleted, r"a tab\tand more".into()),
-            (What::Deleted, "dir/fifo".into()),
+            (ChangeKind::Created, "made".into()),
+            (ChangeKind::Renamed, "made/moved".into()),
+            (ChangeKind::Modified, r"made/moved/\xff".into()),
+            (ChangeKind::Created, "new file".into()),
+            (ChangeKind::Deleted, r"a tab\tand more".into()),
+            (ChangeKind::Deleted, "dir/fifo".into()),
         ]
     );
-    assert!(next.info().lacks.contains(&Fact::Size));
+    assert!(next.info().lacks.contains(&Attribute::Size));
     for (listing, why) in [
         ("1\tM\tF\t/elsewhere/a\n", "--below"),
         ("1\tM\tF\t/pool/fs/nowhere\n", "does not exist"),
@@ -125,11 +128,11 @@ fn zfs_import_applies_changes_to_base() {
         ("M\tF\t/pool/fs/dir\n", "line 1"),
         ("1\t+\tF\t/pool/fs/../dir\n", "not a valid file name"),
     ] {
-        let error = import(Lister::ZfsDiff, listing.as_bytes(), Some(&base)).unwrap_err();
+        let error = import(ListingFormat::ZfsDiff, listing.as_bytes(), Some(&base)).unwrap_err();
         assert!(error.contains(why), "{listing}: {error}");
     }
-    assert!(import(Lister::ZfsDiff, ZFS, None).unwrap_err().contains("--base"));
-    assert!(import(Lister::Find, FIND, Some(&base)).unwrap_err().contains("--base"));
+    assert!(import(ListingFormat::ZfsDiff, ZFS, None).unwrap_err().contains("--base"));
+    assert!(import(ListingFormat::Find, FIND, Some(&base)).unwrap_err().contains("--base"));
 }
 
 const WHOLE: &[u8] = b"subvol          ./s1                            uuid=5bc0 transid=7\n\
@@ -156,26 +159,26 @@ const INCREMENT: &[u8] = b"snapshot        ./s2                            uuid=
 
 #[test]
 fn btrfs_import_reads_subvolumes_and_increments() {
-    let whole = import(Lister::Btrfs, WHOLE, None).unwrap();
+    let whole = import(ListingFormat::Btrfs, WHOLE, None).unwrap();
     assert_eq!(paths(&whole), ["", "a b", "d", "d/link", "fifo", r"new\nline\\\xff"]);
     let file = &whole.entries()[1];
     assert_eq!((file.inode, file.generation, file.links, file.size), (257, Some(7), 2, 6));
     assert_eq!((file.modified_ns, file.changed_ns), (1_795_312_242_000_000_000, 1_795_312_243_500_000_000));
     assert_eq!((whole.entries()[ROOT as usize].inode, whole.entries()[5].size), (256, 7));
-    let next = import(Lister::Btrfs, INCREMENT, Some(&whole)).unwrap();
+    let next = import(ListingFormat::Btrfs, INCREMENT, Some(&whole)).unwrap();
     assert_eq!(paths(&next), ["", "a b", "e", "n", r"new\nline\\\xff"]);
     assert_eq!((next.entries()[1].size, next.entries()[1].links, next.entries()[3].size), (5, 1, 4098));
     assert_eq!(
         changes(&whole, &next),
         [
-            (What::Modified, "a b".into()),
-            (What::Unlinked, "a b".into()),
-            (What::Renamed, "e".into()),
-            (What::Created, "n".into()),
-            (What::Deleted, "fifo".into()),
+            (ChangeKind::Modified, "a b".into()),
+            (ChangeKind::Unlinked, "a b".into()),
+            (ChangeKind::Renamed, "e".into()),
+            (ChangeKind::Created, "n".into()),
+            (ChangeKind::Deleted, "fifo".into()),
         ]
     );
-    assert!(import(Lister::Btrfs, INCREMENT, None).unwrap_err().contains("--base"));
+    assert!(import(ListingFormat::Btrfs, INCREMENT, None).unwrap_err().contains("--base"));
     for (listing, why) in [
         ("", "empty"),
         ("mkfile ./s/a\n", "does not begin"),
@@ -184,25 +187,25 @@ fn btrfs_import_reads_subvolumes_and_increments() {
         ("subvol ./s\nsubvol ./t\n", "one at a time"),
         ("subvol ./s\nmkfile ./s/a\nwrite ./s/a offset=18446744073709551615 len=2\n", "beyond"),
     ] {
-        let error = import(Lister::Btrfs, listing.as_bytes(), None).unwrap_err();
+        let error = import(ListingFormat::Btrfs, listing.as_bytes(), None).unwrap_err();
         assert!(error.contains(why), "{listing}: {error}");
     }
 }
 
-const LISTINGS: [(Lister, &[u8], bool); 5] = [
-    (Lister::Find, FIND, false),
-    (Lister::Rsync, RSYNC, false),
-    (Lister::ZfsDiff, ZFS, true),
-    (Lister::Btrfs, WHOLE, false),
-    (Lister::Btrfs, INCREMENT, true),
+const LISTINGS: [(ListingFormat, &[u8], bool); 5] = [
+    (ListingFormat::Find, FIND, false),
+    (ListingFormat::Rsync, RSYNC, false),
+    (ListingFormat::ZfsDiff, ZFS, true),
+    (ListingFormat::Btrfs, WHOLE, false),
+    (ListingFormat::Btrfs, INCREMENT, true),
 ];
 
 #[test]
 fn listings_truncated_within_a_line_are_rejected() {
     for (from, listing, with_base) in LISTINGS {
         let base = import(
-            if from == Lister::Btrfs { from } else { Lister::Find },
-            [WHOLE, FIND][usize::from(from != Lister::Btrfs)],
+            if from == ListingFormat::Btrfs { from } else { ListingFormat::Find },
+            [WHOLE, FIND][usize::from(from != ListingFormat::Btrfs)],
             None,
         );
         for cut in 1..listing.len() {
@@ -233,8 +236,8 @@ proptest! {
             }
         }
         let base = match from {
-            Lister::Btrfs => import(Lister::Btrfs, WHOLE, None).unwrap(),
-            _ => import(Lister::Find, FIND, None).unwrap(),
+            ListingFormat::Btrfs => import(ListingFormat::Btrfs, WHOLE, None).unwrap(),
+            _ => import(ListingFormat::Find, FIND, None).unwrap(),
         };
         if let Err(why) = import(from, &listing, with_base.then_some(&base)) {
             prop_assert!(!why.contains('\n'), "{}", why);

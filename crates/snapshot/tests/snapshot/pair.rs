@@ -3,8 +3,8 @@
 use crate::support::any_snapshot;
 use proptest::prelude::*;
 use senesce_snapshot::{
-    Doubt, Entry, Extent, Fact, Info, Kind, Mismatch, ROOT, Snapshot, SnapshotBuilder, Stat, What, check,
-    check_pair, diff,
+    Attribute, ChangeKind, Entry, Extent, Info, Kind, Mismatch, ROOT, Snapshot, SnapshotBuilder, Stat,
+    Warning, check, check_pair, diff,
 };
 
 fn entry(parent: u32, kind: Kind, inode: u64) -> Entry {
@@ -49,7 +49,7 @@ fn mismatched_snapshots_are_rejected() {
     refused(taken(200, |_, root, _| root.inode = 3), "two directories, inodes 2 and 3");
     refused(taken(200, |_, root, _| root.born_ns = Some(11)), "created anew");
     refused(taken(200, |info, _, _| info.key_id = Some("k".into())), "one has names");
-    refused(taken(200, |info, _, _| info.lacks = vec![Fact::Inode]), "by paths");
+    refused(taken(200, |info, _, _| info.lacks = vec![Attribute::Inode]), "by paths");
     let back = taken(100, |info, _, _| info.ended_ns = 99);
     assert!(matches!(check(&back), Err(Mismatch::EndedBeforeBegun { .. })));
     assert!(check(&back).unwrap_err().to_string().contains("the clock was set back"));
@@ -62,32 +62,33 @@ fn missing_information_is_reported() {
     let future = taken(100, |info, _, file| {
         file.changed_ns = 111;
         info.vanished = 3;
-        info.lacks = vec![Fact::Extents];
+        info.lacks = vec![Attribute::Extents];
     });
-    let doubts = [Doubt::FutureTimes(1), Doubt::Vanished(3), Doubt::Lacks(vec![Fact::Extents])];
-    assert_eq!(check(&future).unwrap(), doubts);
+    let warnings =
+        [Warning::FutureTimes(1), Warning::Vanished(3), Warning::MissingAttributes(vec![Attribute::Extents])];
+    assert_eq!(check(&future).unwrap(), warnings);
     // A file that cannot be distinguished from an earlier one with its inode number.
     let bare = taken(200, |_, _, file| (file.generation, file.born_ns) = (None, None));
-    assert_eq!(check_pair(&first, &bare), Ok(vec![Doubt::NoIdentity(1)]));
+    assert_eq!(check_pair(&first, &bare), Ok(vec![Warning::NoIdentity(1)]));
     let unknown = taken(200, |info, _, _| info.fs_id = None);
-    assert_eq!(check_pair(&first, &unknown), Ok(vec![Doubt::UnknownFs]));
+    assert_eq!(check_pair(&first, &unknown), Ok(vec![Warning::UnknownFs]));
 }
 
 #[test]
 fn changed_fields_determine_kind_of_change() {
     let first = taken(100, |_, _, _| {});
-    let happened = |change: fn(&mut Entry)| -> Vec<What> {
+    let happened = |change: fn(&mut Entry)| -> Vec<ChangeKind> {
         let second = taken(200, |_, _, file| change(file));
-        diff(&first, &second).iter().map(|change| change.what).collect()
+        diff(&first, &second).iter().map(|change| change.kind).collect()
     };
     assert_eq!(happened(|_| {}), []);
-    assert_eq!(happened(|file| file.changed_ns = 60), [What::Metadata]);
-    assert_eq!(happened(|file| (file.changed_ns, file.modified_ns) = (60, 60)), [What::Modified]);
-    assert_eq!(happened(|file| file.generation = Some(8)), [What::Replaced]);
-    assert_eq!(happened(|file| file.born_ns = Some(11)), [What::Replaced]);
-    assert_eq!(happened(|file| file.kind = Kind::Symlink), [What::Replaced]);
+    assert_eq!(happened(|file| file.changed_ns = 60), [ChangeKind::Metadata]);
+    assert_eq!(happened(|file| (file.changed_ns, file.modified_ns) = (60, 60)), [ChangeKind::Modified]);
+    assert_eq!(happened(|file| file.generation = Some(8)), [ChangeKind::Replaced]);
+    assert_eq!(happened(|file| file.born_ns = Some(11)), [ChangeKind::Replaced]);
+    assert_eq!(happened(|file| file.kind = Kind::Symlink), [ChangeKind::Replaced]);
     assert_eq!(happened(|file| (file.generation, file.born_ns) = (None, None)), []);
-    assert_eq!(happened(|file| file.inode = 13), [What::Created, What::Deleted]);
+    assert_eq!(happened(|file| file.inode = 13), [ChangeKind::Created, ChangeKind::Deleted]);
 }
 
 #[test]
@@ -108,13 +109,13 @@ fn changed_hard_links_are_reported_by_name() {
         let changes = diff(&a, &b);
         changes
             .iter()
-            .map(|change| (change.what, path(&a, change.before), path(&b, change.after)))
+            .map(|change| (change.kind, path(&a, change.before), path(&b, change.after)))
             .collect::<Vec<_>>()
     };
     let one = |what, before: &str, after: &str| vec![(what, before.to_owned(), after.to_owned())];
-    assert_eq!(told(&["a", "b"], &["b", "c"]), one(What::Renamed, "a", "c"));
-    assert_eq!(told(&["a", "b"], &["a", "b", "c"]), one(What::Linked, "a", "c"));
-    assert_eq!(told(&["a", "b", "c"], &["a", "c"]), one(What::Unlinked, "b", "a"));
+    assert_eq!(told(&["a", "b"], &["b", "c"]), one(ChangeKind::Renamed, "a", "c"));
+    assert_eq!(told(&["a", "b"], &["a", "b", "c"]), one(ChangeKind::Linked, "a", "c"));
+    assert_eq!(told(&["a", "b", "c"], &["a", "c"]), one(ChangeKind::Unlinked, "b", "a"));
     assert_eq!(told(&["a", "b"], &["a", "b"]), []);
 }
 
@@ -161,7 +162,8 @@ proptest! {
         inodes.dedup();
         if inodes.first() != Some(&0) {
             let changes = diff(&empty, &snapshot);
-            prop_assert_eq!(changes.iter().filter(|change| change.what == What::Created).count(), inodes.len());
+            let created = changes.iter().filter(|change| change.kind == ChangeKind::Created).count();
+            prop_assert_eq!(created, inodes.len());
             prop_assert_eq!(changes.len(), inodes.len() + 1);
         }
     }

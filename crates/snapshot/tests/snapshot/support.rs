@@ -1,13 +1,13 @@
 //! Snapshots for tests.
 
 use proptest::prelude::*;
-use senesce_snapshot::{Entry, Extent, Fact, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
+use senesce_snapshot::{Attribute, Entry, Extent, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::collections::BTreeMap;
 
 pub fn any_info() -> impl Strategy<Value = Info> {
     let texts = (".{0,9}", ".{0,9}", prop::option::of(".{0,9}"), prop::option::of("[0-9a-f]{4}"));
-    let facts = prop::sample::subsequence(Fact::ALL.to_vec(), 0..=9);
-    (texts, any::<[u64; 6]>(), any::<(i64, i64)>(), facts).prop_map(
+    let attributes = prop::sample::subsequence(Attribute::ALL.to_vec(), 0..=9);
+    (texts, any::<[u64; 6]>(), any::<(i64, i64)>(), attributes).prop_map(
         |((tool, fs, fs_id, key_id), numbers, times, lacks)| Info {
             tool,
             fs,

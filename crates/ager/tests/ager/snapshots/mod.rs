@@ -10,9 +10,10 @@ use model::Model;
 use proptest::prelude::*;
 use senesce_ager::Error;
 use senesce_ager::snapshots::{
-    Counts, Deletions, Options, Place, ShortLived, Summary, Updates, Workload, check_series, snapshot_files,
+    ChangeCounts, Deletions, Options, Placement, ShortLived, Summary, Updates, Workload, check_series,
+    snapshot_files,
 };
-use snapshot::{Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, What, diff};
+use snapshot::{ChangeKind, Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, diff};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace::{Checked, Op, Source};
 
@@ -119,7 +120,7 @@ impl<'w> Witness<'w> {
 }
 
 /// A history with one snapshot per element of `steps`, and the expected counts of each pair.
-fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<Counts>) {
+fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<ChangeCounts>) {
     let mut history = History::new(keeps);
     let (mut snapshots, mut files) = (Vec::new(), Vec::new());
     for steps in steps {
@@ -135,13 +136,13 @@ fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<Counts>) {
         let replaces = gone.intersection(&new).count() as u64;
         let both = a.iter().filter_map(|(file, before)| b.get(file).map(|after| (before, after)));
         let modified: Vec<_> = both.filter(|(before, after)| before.changes != after.changes).collect();
-        Counts {
+        ChangeCounts {
             creates: new.len() as u64 - replaces,
             deletes: gone.len() as u64 - replaces,
             replaces,
             modifies: modified.len() as u64,
             appends: modified.iter().filter(|(before, after)| after.is_grown(before)).count() as u64,
-            ..Counts::default()
+            ..ChangeCounts::default()
         }
     });
     let truth = truth.collect();
@@ -155,18 +156,18 @@ fn compared(a: &Snapshot, b: &Snapshot) -> [u64; 4] {
     };
     let [mut creates, mut deletes, mut replaces, mut modifies] = [0; 4];
     for change in diff(a, b) {
-        match (change.what, is_file(a, change.before), is_file(b, change.after)) {
-            (What::Created, _, true) | (What::Replaced, false, true) => creates += 1,
-            (What::Deleted, true, _) | (What::Replaced, true, false) => deletes += 1,
-            (What::Replaced, true, true) => replaces += 1,
-            (What::Modified, ..) => modifies += 1,
+        match (change.kind, is_file(a, change.before), is_file(b, change.after)) {
+            (ChangeKind::Created, _, true) | (ChangeKind::Replaced, false, true) => creates += 1,
+            (ChangeKind::Deleted, true, _) | (ChangeKind::Replaced, true, false) => deletes += 1,
+            (ChangeKind::Replaced, true, true) => replaces += 1,
+            (ChangeKind::Modified, ..) => modifies += 1,
             _ => {}
         }
     }
     [creates, deletes, replaces, modifies]
 }
 
-fn file_counts(counts: &Counts) -> [u64; 5] {
+fn file_counts(counts: &ChangeCounts) -> [u64; 5] {
     [counts.creates, counts.deletes, counts.replaces, counts.modifies, counts.appends]
 }
 
@@ -200,7 +201,7 @@ proptest! {
         write_back_ns in prop::option::of(1..50_000_000_000i64),
     ) {
         let (snapshots, truth) = history(&steps, if birth { Keeps::Birth } else { Keeps::Generation });
-        let mut options = Options { write_back_ns, ..Options::told(seed) };
+        let mut options = Options { write_back_ns, ..Options::full_metadata(seed) };
         options.short_lived = with_short_lived.then(short_lived);
         if uniform {
             options.deletions = Deletions::Uniform;
@@ -221,14 +222,14 @@ proptest! {
     fn replay_reproduces_snapshots_without_generation_and_birth(steps in steps(), seed: u64) {
         let (snapshots, _) = history(&steps, Keeps::Neither);
         let mut witness = Witness::new(&snapshots, true);
-        replay(&snapshots, &Options::told(seed), |number, model| witness.at(number, model)).unwrap();
+        replay(&snapshots, &Options::full_metadata(seed), |number, model| witness.at(number, model)).unwrap();
         prop_assert_eq!(witness.checkpoints, snapshots.len());
     }
 
     #[test]
     fn without_renames_moved_files_are_recreated(steps in steps(), seed: u64) {
         let (snapshots, _) = history(&steps, Keeps::Neither);
-        let options = Options { renames: false, updates: Updates::Rewrite, ..Options::told(seed) };
+        let options = Options { renames: false, updates: Updates::Rewrite, ..Options::full_metadata(seed) };
         let mut witness = Witness::new(&snapshots, true);
         let (ops, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
         prop_assert_eq!(count(&ops, &["rename", "append"]), 0);
@@ -238,8 +239,9 @@ proptest! {
     #[test]
     fn cylinder_groups_keep_all_files_and_sizes(steps in steps(), seed: u64, symlinks: bool) {
         let (snapshots, truth) = history(&steps, Keeps::Generation);
-        let place = Place::CylinderGroups { inodes_per_group: Some(3) };
-        let options = Options { place, symlinks, short_lived: Some(short_lived()), ..Options::published(seed) };
+        let placement = Placement::CylinderGroups { inodes_per_group: Some(3) };
+        let options =
+            Options { placement, symlinks, short_lived: Some(short_lived()), ..Options::published(seed) };
         let (ops, summary) = replay(&snapshots, &options, |number, model| {
             let files = |entry: &&Entry| entry.kind == Kind::File || symlinks && entry.kind == Kind::Symlink;
             let entries = snapshots[number].entries().iter().filter(files);
@@ -275,7 +277,7 @@ fn workload_depends_only_on_seed() {
 fn long_writes_are_split_and_complete() {
     let snapshots = three_days();
     let appends = |write_back_ns| {
-        let options = Options { write_back_ns, ..Options::told(1) };
+        let options = Options { write_back_ns, ..Options::full_metadata(1) };
         let mut witness = Witness::new(&snapshots, true);
         let (ops, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
         assert_eq!(witness.checkpoints, 3);
@@ -298,7 +300,7 @@ fn short_lived_files_scale_with_size_and_live_one_day() {
         history.pass(DAY_NS - 20_000_000_000);
         snapshots.push(history.snapshot());
     }
-    let options = Options { short_lived: Some(short_lived()), ..Options::told(1) };
+    let options = Options { short_lived: Some(short_lived()), ..Options::full_metadata(1) };
     let mut witness = Witness::new(&snapshots, true);
     let (_, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
     assert_eq!(witness.checkpoints, 3);
@@ -351,7 +353,7 @@ fn changed(snapshot: &Snapshot, change: impl FnOnce(&mut Info)) -> Snapshot {
 fn filling_is_ordered_by_change_time() {
     let files =
         [(11, Some(1), "late", 10, 0.9), (12, Some(1), "early", 20, 0.1), (13, Some(1), "mid", 30, 0.5)];
-    let (ops, _) = replay(&[by_hand(1, &files)], &Options::told(1), |_, _| {}).unwrap();
+    let (ops, _) = replay(&[by_hand(1, &files)], &Options::full_metadata(1), |_, _| {}).unwrap();
     let sizes: Vec<u64> = ops
         .iter()
         .filter_map(|op| if let Op::Create { size, .. } = op { Some(*size) } else { None })
@@ -372,7 +374,7 @@ fn replacement_follows_deletion_and_rewrite_truncates_first() {
         let ops: Vec<&str> = ops[from..].iter().map(|op| Op::KINDS[op.kind()]).collect();
         (ops, summary.pairs[0])
     };
-    let (ops, counts) = kinds(&Options { place: Place::Paths, ..Options::published(1) });
+    let (ops, counts) = kinds(&Options { placement: Placement::Paths, ..Options::published(1) });
     // The deletion time of c is random.
     let without: Vec<Vec<&str>> = (0..ops.len())
         .filter(|at| ops[*at] == "delete")
@@ -381,7 +383,7 @@ fn replacement_follows_deletion_and_rewrite_truncates_first() {
     let expected = vec!["delete", "create", "truncate", "write", "create", "checkpoint"];
     assert!(without.contains(&expected), "{ops:?}");
     assert_eq!(file_counts(&counts), [1, 1, 1, 1, 0]);
-    let (ops, counts) = kinds(&Options::told(1));
+    let (ops, counts) = kinds(&Options::full_metadata(1));
     assert!(ops.contains(&"append") && !ops.contains(&"truncate"), "{ops:?}");
     assert_eq!(file_counts(&counts), [1, 1, 1, 1, 1]);
 }
@@ -401,7 +403,7 @@ fn lost_and_found_is_left_out_and_counted() {
         builder.finish()
     };
     let snapshots = [with_lost(1, 10), with_lost(2, 10)];
-    let (ops, summary) = replay(&snapshots, &Options::told(1), |_, _| {}).unwrap();
+    let (ops, summary) = replay(&snapshots, &Options::full_metadata(1), |_, _| {}).unwrap();
     assert_eq!((count(&ops, &["mkdir"]), count(&ops, &["create"])), (2, 1));
     assert_eq!((summary.fill.left_out, summary.pairs[0].left_out), (1, 1));
     // By cylinder groups, a file in it belongs to its inode's group.
@@ -412,7 +414,7 @@ fn lost_and_found_is_left_out_and_counted() {
 #[test]
 fn empty_activity_set_is_rejected() {
     let set = ActivitySet { profiles: Vec::new(), source: String::new() };
-    let options = Options { short_lived: Some(ShortLived::published(set)), ..Options::told(1) };
+    let options = Options { short_lived: Some(ShortLived::published(set)), ..Options::full_metadata(1) };
     let error = replay(&[by_hand(1, &[])], &options, |_, _| {}).unwrap_err();
     assert!(error.contains("the set of short-lived files is empty"), "{error}");
 }
@@ -442,7 +444,7 @@ fn swapped_names_are_renamed_through_third_name() {
     let snapshots = [a, b];
     let mut witness = Witness::new(&snapshots, false);
     let (ops, summary) =
-        replay(&snapshots, &Options::told(1), |number, model| witness.at(number, model)).unwrap();
+        replay(&snapshots, &Options::full_metadata(1), |number, model| witness.at(number, model)).unwrap();
     assert_eq!(ops.iter().filter(|op| matches!(op, Op::Rename { .. })).count(), 3);
     assert_eq!((summary.pairs[0].renames, summary.pairs[0].creates), (2, 0));
 }
@@ -451,7 +453,7 @@ fn swapped_names_are_renamed_through_third_name() {
 fn inodes_without_generation_match_by_name_then_contents() {
     let a = by_hand(1, &[(11, None, "a", 10, 0.1), (12, None, "b", 20, 0.2), (13, None, "c", 30, 0.3)]);
     let moved = by_hand(2, &[(11, None, "a", 15, 1.1), (12, None, "x", 20, 0.2), (13, None, "y", 31, 1.3)]);
-    let (_, summary) = replay(&[a, moved], &Options::told(1), |_, _| {}).unwrap();
+    let (_, summary) = replay(&[a, moved], &Options::full_metadata(1), |_, _| {}).unwrap();
     let counts = summary.pairs[0];
     assert_eq!((counts.by_inode_alone, counts.modifies, counts.renames, counts.replaces), (3, 1, 1, 1));
 }
@@ -463,7 +465,7 @@ fn out_of_range_times_are_counted_and_clamped() {
         by_hand(2, &[(11, Some(1), "a", 12, 0.2), (12, Some(1), "b", 20, 0.5), (13, Some(1), "c", 20, 2.5)]);
     let snapshots = [a, b];
     let mut witness = Witness::new(&snapshots, false);
-    let options = Options { updates: Updates::Rewrite, ..Options::told(1) };
+    let options = Options { updates: Updates::Rewrite, ..Options::full_metadata(1) };
     let (_, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
     assert_eq!((witness.checkpoints, summary.pairs[0].out_of_time), (2, 3));
 }
@@ -474,12 +476,12 @@ fn empty_and_single_snapshots_are_valid() {
     let snapshots = [full.clone(), by_hand(2, &[]), by_hand(3, &[])];
     let mut witness = Witness::new(&snapshots, false);
     let (_, summary) =
-        replay(&snapshots, &Options::told(1), |number, model| witness.at(number, model)).unwrap();
-    assert_eq!((summary.pairs[0].deletes, summary.pairs[1]), (1, Counts::default()));
-    let (_, summary) = replay(&[full], &Options::told(1), |_, _| {}).unwrap();
+        replay(&snapshots, &Options::full_metadata(1), |number, model| witness.at(number, model)).unwrap();
+    assert_eq!((summary.pairs[0].deletes, summary.pairs[1]), (1, ChangeCounts::default()));
+    let (_, summary) = replay(&[full], &Options::full_metadata(1), |_, _| {}).unwrap();
     assert_eq!((summary.fill.creates, summary.pairs.len()), (1, 0));
     assert!(matches!(
-        Workload::new(Box::new(Vec::<Snapshot>::new()), Options::told(1)),
+        Workload::new(Box::new(Vec::<Snapshot>::new()), Options::full_metadata(1)),
         Err(Error::Snapshots(_))
     ));
 }
@@ -502,14 +504,14 @@ fn invalid_series_error_names_snapshot() {
         ),
         (vec![one.clone(), changed(&two, |info| info.ended_ns = info.begun_ns - 5)], "before it began"),
         (
-            vec![one.clone(), changed(&two, |info| info.lacks = vec![snapshot::Fact::Size])],
+            vec![one.clone(), changed(&two, |info| info.lacks = vec![snapshot::Attribute::Size])],
             "does not record file sizes",
         ),
         (vec![one, by_hand(2, &[(11, None, "a/b", 1, 1.5)])], "an invalid file name"),
     ];
     for (snapshots, expected) in cases {
         for deletions in [Deletions::Uniform, Deletions::Lifetimes] {
-            let options = Options { deletions, ..Options::told(1) };
+            let options = Options { deletions, ..Options::full_metadata(1) };
             let error = replay(&snapshots, &options, |_, _| {}).unwrap_err();
             assert!(error.contains(expected) && error.contains("snapshot 1"), "{error}");
             assert!(!error.contains('\n'), "{error}");

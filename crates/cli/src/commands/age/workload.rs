@@ -61,7 +61,7 @@ pub fn find(args: &WorkloadArgs) -> Result<Option<(Workload, u64)>> {
     })
 }
 
-/// Reads the snapshots and prints their doubts. Returns the snapshots and the number of the last one.
+/// Reads the snapshots and prints their warnings. Returns the snapshots and the number of the last one.
 fn snapshots(args: &WorkloadArgs) -> Result<(Snapshots, u64)> {
     let files = args.snapshots.iter().map(|path| super::absolute(path)).collect::<Result<_>>()?;
     let is_builtin = |set: &PathBuf| set.as_path() == "builtin";
@@ -70,8 +70,8 @@ fn snapshots(args: &WorkloadArgs) -> Result<(Snapshots, u64)> {
         set => set.clone(),
     };
     let named = Snapshots { files, sha256: None, published: args.published, short_lived };
-    let (snapshots, last, doubts) = named.read()?;
-    doubts.iter().for_each(|doubt| eprintln!("{doubt}"));
+    let (snapshots, last, warnings) = named.read()?;
+    warnings.iter().for_each(|warning| eprintln!("{warning}"));
     Ok((snapshots, last))
 }
 

@@ -1,11 +1,11 @@
 //! `senesce snapshot diff`.
 
-use super::{load, print_doubts, texts};
+use super::{load, print_warnings, texts};
 use crate::output;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use snapshot::{Change, Kind, Snapshot, What, check_pair, diff};
+use snapshot::{Change, ChangeKind, Kind, Snapshot, check_pair, diff};
 use std::path::Path;
 
 /// Totals of one kind of change.
@@ -19,13 +19,13 @@ struct Count {
 }
 
 pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
-    let ((a, doubts_a), (b, doubts_b)) = (load(older)?, load(newer)?);
+    let ((a, warnings_a), (b, warnings_b)) = (load(older)?, load(newer)?);
     let pair = check_pair(&a, &b)
         .with_context(|| format!("snapshots {} and {}", older.display(), newer.display()))?;
     let changes = diff(&a, &b);
-    let mut counts = [(); What::ALL.len()].map(|()| Count::default());
+    let mut counts = [(); ChangeKind::ALL.len()].map(|()| Count::default());
     for change in &changes {
-        let count = &mut counts[change.what as usize];
+        let count = &mut counts[change.kind as usize];
         let entry = match (change.after, change.before) {
             (Some(after), _) => &b.entries()[after as usize],
             (None, before) => &a.entries()[before.unwrap_or_default() as usize],
@@ -41,20 +41,20 @@ pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
     }
     if json {
         let mut document: Map<String, Value> = Map::new();
-        for (what, count) in What::ALL.iter().zip(counts) {
-            document.insert(what.name().to_owned(), json!(count));
+        for (kind, count) in ChangeKind::ALL.iter().zip(counts) {
+            document.insert(kind.name().to_owned(), json!(count));
         }
         document.insert("changes".to_owned(), json!(changes.len()));
-        document.insert("doubts".to_owned(), json!(texts(&[doubts_a, doubts_b, pair].concat())));
+        document.insert("doubts".to_owned(), json!(texts(&[warnings_a, warnings_b, pair].concat())));
         if list {
             let changes: Vec<Value> = changes.iter().map(|change| listed(change, &a, &b)).collect();
             document.insert("list".to_owned(), json!(changes));
         }
         return output::json(&document);
     }
-    print_doubts(older, &doubts_a);
-    print_doubts(newer, &doubts_b);
-    print_doubts(newer, &pair);
+    print_warnings(older, &warnings_a);
+    print_warnings(newer, &warnings_b);
+    print_warnings(newer, &pair);
     if list {
         for change in &changes {
             output::line(&line(change, &a, &b))?;
@@ -63,9 +63,9 @@ pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
     }
     output::table(
         &["", "files", "directories", "others", "bytes"],
-        What::ALL.iter().zip(counts).map(|(what, count)| {
+        ChangeKind::ALL.iter().zip(counts).map(|(kind, count)| {
             let numbers = [count.files, count.dirs, count.others].map(|n| n.to_string());
-            [vec![what.name().to_owned()], numbers.to_vec(), vec![lab::bytes(count.bytes)]].concat()
+            [vec![kind.name().to_owned()], numbers.to_vec(), vec![lab::bytes(count.bytes)]].concat()
         }),
     )
 }
@@ -88,7 +88,7 @@ fn listed(change: &Change, a: &Snapshot, b: &Snapshot) -> Value {
         change.after.map(|index| &b.entries()[index as usize]),
     );
     json!({
-        "what": change.what.name(),
+        "what": change.kind.name(),
         "kind": entry_b.or(entry_a).map(|entry| entry.kind.name()),
         "before": before,
         "after": after,
@@ -98,10 +98,12 @@ fn listed(change: &Change, a: &Snapshot, b: &Snapshot) -> Value {
 }
 
 fn line(change: &Change, a: &Snapshot, b: &Snapshot) -> String {
-    let what = change.what.name();
+    let kind = change.kind.name();
     match paths(change, a, b) {
-        (before, _) if change.what == What::Unlinked => format!("{what:<9} {}", before.unwrap_or_default()),
-        (Some(before), Some(after)) if before != after => format!("{what:<9} {before} -> {after}"),
-        (before, after) => format!("{what:<9} {}", after.or(before).unwrap_or_default()),
+        (before, _) if change.kind == ChangeKind::Unlinked => {
+            format!("{kind:<9} {}", before.unwrap_or_default())
+        }
+        (Some(before), Some(after)) if before != after => format!("{kind:<9} {before} -> {after}"),
+        (before, after) => format!("{kind:<9} {}", after.or(before).unwrap_or_default()),
     }
 }

@@ -1,11 +1,11 @@
 //! `senesce snapshot import`.
 
-use super::{load, print_doubts, texts};
+use super::{load, print_warnings, texts};
 use crate::args::{ListedBy, SnapshotImport};
 use crate::output;
 use anyhow::{Context as _, Result, anyhow};
 use snapshot::Stat;
-use snapshot::import::{Import, Lister};
+use snapshot::import::{Import, ListingFormat};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -18,27 +18,27 @@ pub fn run(args: &SnapshotImport) -> Result<()> {
         Some(seconds) => seconds.checked_mul(1_000_000_000).context("--at is beyond the year 2262")?,
         None => modified_ns(&args.file)?,
     };
-    let from = match args.from {
-        ListedBy::Find => Lister::Find,
-        ListedBy::Rsync => Lister::Rsync,
-        ListedBy::ZfsDiff => Lister::ZfsDiff,
-        ListedBy::Btrfs => Lister::Btrfs,
+    let format = match args.from {
+        ListedBy::Find => ListingFormat::Find,
+        ListedBy::Rsync => ListingFormat::Rsync,
+        ListedBy::ZfsDiff => ListingFormat::ZfsDiff,
+        ListedBy::Btrfs => ListingFormat::Btrfs,
     };
     let import =
-        Import { from, tool: results::TOOL, at_ns, base: base.as_ref(), below: args.below.as_deref() };
+        Import { format, tool: results::TOOL, at_ns, base: base.as_ref(), below: args.below.as_deref() };
     let snapshot = import.read(&args.file)?;
     snapshot.save(&args.out, args.force)?;
-    let (stat, doubts) = (Stat::of(&snapshot), snapshot::check(&snapshot)?);
+    let (stat, warnings) = (Stat::of(&snapshot), snapshot::check(&snapshot)?);
     if args.json {
         return output::json(&serde_json::json!({
             "entries": snapshot.entries().len(),
             "files": stat.files,
             "dirs": stat.dirs,
             "bytes": stat.bytes,
-            "doubts": texts(&doubts),
+            "doubts": texts(&warnings),
         }));
     }
-    print_doubts(&args.out, &doubts);
+    print_warnings(&args.out, &warnings);
     output::line(&format!(
         "{}: {} files, {} directories, {}",
         args.out.display(),

@@ -1,6 +1,6 @@
 //! `senesce snapshot stat`.
 
-use super::{load, print_doubts, texts};
+use super::{load, print_warnings, texts};
 use crate::output;
 use anyhow::Result;
 use serde_json::json;
@@ -9,11 +9,11 @@ use snapshot::time::utc;
 use std::path::Path;
 
 pub fn run(file: &Path, json: bool) -> Result<()> {
-    let (snapshot, doubts) = load(file)?;
+    let (snapshot, warnings) = load(file)?;
     let (info, stat) = (snapshot.info(), Stat::of(&snapshot));
     if json {
         let mut document = serde_json::to_value(&stat)?;
-        let lacks: Vec<&str> = info.lacks.iter().map(|fact| fact.name()).collect();
+        let lacks: Vec<&str> = info.lacks.iter().map(|attribute| attribute.name()).collect();
         document["info"] = json!({
             "tool": info.tool,
             "fs": info.fs,
@@ -28,10 +28,10 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
             "lacks": lacks,
             "key_id": info.key_id,
         });
-        document["doubts"] = json!(texts(&doubts));
+        document["doubts"] = json!(texts(&warnings));
         return output::json(&document);
     }
-    print_doubts(file, &doubts);
+    print_warnings(file, &warnings);
     let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".to_owned());
     let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{share:.3}"));
     let counts = format!(

@@ -1,6 +1,6 @@
 //! `senesce snapshot take`.
 
-use super::{print_doubts, texts};
+use super::{print_warnings, texts};
 use crate::args::SnapshotTake;
 use crate::output;
 use anyhow::Result;
@@ -22,7 +22,7 @@ pub fn run(args: &SnapshotTake) -> Result<()> {
     let snapshot = probe::snapshot(&args.path, results::TOOL, threads, key.as_ref())?;
     snapshot.save(&args.out, args.force)?;
     let stat = Stat::of(&snapshot);
-    let doubts = snapshot::check(&snapshot)?;
+    let warnings = snapshot::check(&snapshot)?;
     if args.json {
         let info = snapshot.info();
         return output::json(&serde_json::json!({
@@ -35,10 +35,10 @@ pub fn run(args: &SnapshotTake) -> Result<()> {
             "unmapped": info.unmapped,
             "other_fs": info.other_fs,
             "seconds": (info.ended_ns - info.begun_ns) as f64 / 1e9,
-            "doubts": texts(&doubts),
+            "doubts": texts(&warnings),
         }));
     }
-    print_doubts(&args.out, &doubts);
+    print_warnings(&args.out, &warnings);
     output::line(&format!(
         "{}: {} files, {} directories, {} in {} extents",
         args.out.display(),

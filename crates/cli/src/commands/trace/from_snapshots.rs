@@ -4,7 +4,7 @@ use crate::args::FromSnapshots;
 use crate::output;
 use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
-use ager::snapshots::{Counts, Summary, Workload, snapshot_files};
+use ager::snapshots::{ChangeCounts, Summary, Workload, snapshot_files};
 use anyhow::Result;
 use results::Watch as _;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
         source: "snapshots".to_owned(),
         parameters: serde_json::json!({
             "snapshots": files.len(),
-            "place": options.place,
+            "place": options.placement,
             "deletions": options.deletions,
             "updates": options.updates,
             "renames": options.renames,
@@ -85,7 +85,7 @@ fn show(summary: &Summary) -> Result<()> {
         "by inode alone",
         "left out",
     ];
-    let row = |name: String, counts: &Counts| {
+    let row = |name: String, counts: &ChangeCounts| {
         let numbers = [
             counts.creates,
             counts.deletes,
@@ -105,6 +105,6 @@ fn show(summary: &Summary) -> Result<()> {
     };
     let pairs = summary.pairs.iter().enumerate();
     let pairs = pairs.map(|(index, counts)| row(format!("{index} → {}", index + 1), counts));
-    summary.doubts.iter().for_each(|doubt| eprintln!("{doubt}"));
+    summary.warnings.iter().for_each(|warning| eprintln!("{warning}"));
     output::table(&headings, std::iter::once(row("fill".to_owned(), &summary.fill)).chain(pairs))
 }

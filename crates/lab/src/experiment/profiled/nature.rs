@@ -1,11 +1,12 @@
-//! Comparison with natural aging: an office works on a file system, its profile is captured, and another file system is aged to that
-//! profile. Compares the free space of both: the free extents, and the fragments of a new file (Kadekodi et al. 2017, Figures 2 and 3).
+//! Comparison with natural aging: a synthetic workload ages a file system, its profile is captured, and another file system is aged to
+//! that profile. Compares the free space of both: the free extents, and the fragments of a new file (Kadekodi et al. 2017, Figures 2
+//! and 3).
 
 use super::{Aging, By, Found, Profiling};
 use crate::Error;
 use crate::experiment::outcome::ONLY;
 use crate::verify::distance;
-use ager::office::{Office, OfficeOptions};
+use ager::synthetic::{SyntheticOptions, SyntheticWorkload};
 use disk::Extent;
 use fs::Target;
 use profile::AgeBy;
@@ -13,7 +14,7 @@ use results::measures;
 use results::{Measurement, Watch};
 use std::collections::BTreeMap;
 
-/// The sides: used by the office, and aged by the profile.
+/// The sides: aged by the synthetic workload, and aged by the profile.
 pub(in crate::experiment) const SIDES: [&str; 2] = ["real", "aged"];
 
 /// The free space of a side.
@@ -28,15 +29,15 @@ impl Profiling<'_> {
     pub(super) fn compare_with_nature(&mut self) -> Result<Found, Error> {
         let (task, size_bytes, seed) = (&self.cell.task, self.scale.size_bytes, self.cell.seed);
         let mut real = self.fresh(SIDES[0], None)?;
-        let office = OfficeOptions {
+        let options = SyntheticOptions {
             size_bytes,
             days: task.days,
-            at_once: 5,
-            windows: 120,
+            concurrency: 5,
+            intervals: 120,
             fullness: task.fullness,
             seed,
         };
-        work(real.as_mut(), &office, self.watch)?;
+        work(real.as_mut(), &options, self.watch)?;
         let captured = profile::capture(real.root(), super::NATURE, AgeBy::Birth, 1)?;
         let fullness = probe::census(real.root())?.allocated_bytes as f64 / size_bytes as f64;
         let nature = self.free(real.as_mut())?;
@@ -72,14 +73,14 @@ impl Profiling<'_> {
     }
 }
 
-/// Lets an office fill a file system and work on it.
-fn work(target: &mut dyn Target, options: &OfficeOptions, watch: &mut dyn Watch) -> Result<(), Error> {
-    let mut office = Office::new(target.root(), *options)?;
+/// Runs a synthetic workload, which fills a file system and changes it.
+fn work(target: &mut dyn Target, options: &SyntheticOptions, watch: &mut dyn Watch) -> Result<(), Error> {
+    let mut workload = SyntheticWorkload::new(target.root(), *options)?;
     watch.phase("the real file system", Some((options.days + 1) * 100));
     for day in 0..=options.days {
-        office.day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
+        workload.run_day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
     }
-    drop(office);
+    drop(workload);
     Ok(target.sync()?)
 }
 

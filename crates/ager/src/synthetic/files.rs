@@ -13,7 +13,7 @@ use crate::Error;
 use crate::git::run_git;
 use crate::random::Random;
 
-/// The files of an office.
+/// The files of a synthetic workload.
 pub(super) struct Files {
     root: PathBuf,
     dir: File,
@@ -114,5 +114,5 @@ impl Files {
 
 fn fail(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_owned();
-    move |source| Error::Office { action, path, source }
+    move |source| Error::Synthetic { action, path, source }
 }

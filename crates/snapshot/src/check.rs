@@ -2,7 +2,7 @@
 //! uses several snapshots (a diff, a workload) runs these checks first.
 
 use crate::time::utc;
-use crate::{Fact, Kind, Snapshot};
+use crate::{Attribute, Kind, Snapshot};
 use std::fmt;
 
 /// The reason why a snapshot is unusable, or why two do not match.
@@ -60,41 +60,41 @@ fn keys(a: &Option<String>, b: &Option<String>) -> String {
     }
 }
 
-/// Information that is missing from a snapshot or a pair, or doubtful.
+/// A warning about missing or doubtful information of a snapshot or a pair.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Doubt {
+pub enum Warning {
     /// Number of entries with a change time after the end of the snapshot: the clock has been set back since.
     FutureTimes(u64),
     /// Number of names that vanished, or became another file, before they were examined.
     Vanished(u64),
     /// Number of files with blocks at unknown addresses.
     Unmapped(u64),
-    /// Missing facts.
-    Lacks(Vec<Fact>),
+    /// Missing attributes.
+    MissingAttributes(Vec<Attribute>),
     /// It is unknown whether both are of the same file system.
     UnknownFs,
     /// Number of files and directories with neither a generation nor a birth time.
     NoIdentity(u64),
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Doubt::FutureTimes(count) => write!(
+            Warning::FutureTimes(count) => write!(
                 f,
                 "{count} change times are after the end of the snapshot: the clock was set back; the order \
                  of these changes is unknown"
             ),
-            Doubt::Vanished(count) => {
+            Warning::Vanished(count) => {
                 write!(f, "{count} names were gone or replaced when examined: moves of files may be missed")
             }
-            Doubt::Unmapped(count) => {
+            Warning::Unmapped(count) => {
                 write!(f, "{count} files have blocks with unknown positions: scores exclude them")
             }
-            Doubt::Lacks(facts) => {
-                let names: Vec<&str> = facts.iter().map(|fact| fact.name()).collect();
+            Warning::MissingAttributes(attributes) => {
+                let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name()).collect();
                 write!(f, "its source does not provide: {}", names.join(", "))?;
-                if facts.contains(&Fact::Inode) {
+                if attributes.contains(&Attribute::Inode) {
                     write!(
                         f,
                         "; files are identified by path, so a renamed file looks deleted and recreated"
@@ -102,13 +102,13 @@ impl fmt::Display for Doubt {
                 }
                 Ok(())
             }
-            Doubt::UnknownFs => {
+            Warning::UnknownFs => {
                 write!(
                     f,
                     "the file system of one snapshot is unknown: make sure that both are of the same one"
                 )
             }
-            Doubt::NoIdentity(count) => write!(
+            Warning::NoIdentity(count) => write!(
                 f,
                 "{count} inodes have neither a generation nor a birth time: a file deleted and another \
                  created in its inode look like one modified file"
@@ -118,28 +118,28 @@ impl fmt::Display for Doubt {
 }
 
 /// Checks one snapshot; returns missing or doubtful information.
-pub fn check(snapshot: &Snapshot) -> Result<Vec<Doubt>, Mismatch> {
+pub fn check(snapshot: &Snapshot) -> Result<Vec<Warning>, Mismatch> {
     let info = snapshot.info();
     if info.ended_ns < info.begun_ns {
         return Err(Mismatch::EndedBeforeBegun { begun_ns: info.begun_ns, ended_ns: info.ended_ns });
     }
     let future = snapshot.entries().iter().filter(|entry| entry.changed_ns > info.ended_ns).count() as u64;
     let counted = [
-        (future, Doubt::FutureTimes as fn(u64) -> Doubt),
-        (info.vanished, Doubt::Vanished),
-        (info.unmapped, Doubt::Unmapped),
+        (future, Warning::FutureTimes as fn(u64) -> Warning),
+        (info.vanished, Warning::Vanished),
+        (info.unmapped, Warning::Unmapped),
     ];
-    let mut doubts: Vec<Doubt> =
-        counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, doubt)| doubt(count)).collect();
+    let mut warnings: Vec<Warning> =
+        counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, warning)| warning(count)).collect();
     if !info.lacks.is_empty() {
-        doubts.push(Doubt::Lacks(info.lacks.clone()));
+        warnings.push(Warning::MissingAttributes(info.lacks.clone()));
     }
-    Ok(doubts)
+    Ok(warnings)
 }
 
 /// Checks that `newer` was taken of the same file system after `older`; returns what a comparison cannot
 /// determine. A snapshot matches itself. Does not check the individual snapshots: see [`check`].
-pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Doubt>, Mismatch> {
+pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Warning>, Mismatch> {
     let (a, b) = (older.info(), newer.info());
     let (root_a, root_b) = (&older.entries()[0], &newer.entries()[0]);
     match (&a.fs_id, &b.fs_id) {
@@ -150,13 +150,13 @@ pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Doubt>, Mism
     if a.fs != b.fs && known(&a.fs) && known(&b.fs) {
         return Err(Mismatch::OtherFs(a.fs.clone(), b.fs.clone()));
     }
-    if a.lacks.contains(&Fact::Inode) != b.lacks.contains(&Fact::Inode) {
+    if a.lacks.contains(&Attribute::Inode) != b.lacks.contains(&Attribute::Inode) {
         return Err(Mismatch::OtherIdentity);
     }
     if root_a.inode != root_b.inode {
         return Err(Mismatch::OtherRoot(root_a.inode, root_b.inode));
     }
-    if !root_a.may_be(root_b) {
+    if !root_a.may_be_same_file(root_b) {
         return Err(Mismatch::NewRoot(root_a.inode));
     }
     if a.key_id != b.key_id {
@@ -170,16 +170,16 @@ pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Doubt>, Mism
             return Err(Mismatch::Overlap(a.ended_ns, b.begun_ns));
         }
     }
-    let mut doubts = Vec::new();
+    let mut warnings = Vec::new();
     if a.fs_id.is_none() || b.fs_id.is_none() {
-        doubts.push(Doubt::UnknownFs);
+        warnings.push(Warning::UnknownFs);
     }
     let nameless = newer.entries().iter().filter(|entry| {
         matches!(entry.kind, Kind::File | Kind::Dir) && entry.generation.is_none() && entry.born_ns.is_none()
     });
     let nameless = nameless.count() as u64;
-    if nameless > 0 && !b.lacks.contains(&Fact::Inode) {
-        doubts.push(Doubt::NoIdentity(nameless));
+    if nameless > 0 && !b.lacks.contains(&Attribute::Inode) {
+        warnings.push(Warning::NoIdentity(nameless));
     }
-    Ok(doubts)
+    Ok(warnings)
 }

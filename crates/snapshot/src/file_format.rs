@@ -1,6 +1,6 @@
 //! The format of a snapshot file: its columns, and the key-value metadata at its end.
 
-use crate::{Fact, Info};
+use crate::{Attribute, Info};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -17,7 +17,7 @@ pub const GROUP_ROWS: usize = 256 << 10;
 
 /// The metadata of a file with `entries` entries.
 pub fn to_pairs(info: &Info, entries: usize) -> Vec<KeyValue> {
-    let lacks: Vec<&str> = info.lacks.iter().map(|fact| fact.name()).collect();
+    let lacks: Vec<&str> = info.lacks.iter().map(|attribute| attribute.name()).collect();
     let mut pairs = vec![
         ("snapshot_version", VERSION.to_string()),
         ("tool", info.tool.clone()),
@@ -44,8 +44,8 @@ pub fn from_pairs(pairs: &[KeyValue]) -> Result<(Info, usize), String> {
     pairs.check_version("snapshot_version", VERSION, "it is a Parquet file, but not a snapshot")?;
     let lacks = pairs.needed("lacks")?;
     let lacks = lacks.split(',').filter(|name| !name.is_empty()).map(|name| {
-        let fact = Fact::ALL.into_iter().find(|fact| fact.name() == name);
-        fact.ok_or_else(|| format!("unknown fact {name:?} in its list of missing facts"))
+        let attribute = Attribute::ALL.into_iter().find(|attribute| attribute.name() == name);
+        attribute.ok_or_else(|| format!("unknown attribute {name:?} in its list of missing attributes"))
     });
     let info = Info {
         tool: pairs.needed("tool")?,

@@ -5,38 +5,38 @@
 
 use crate::greedy::Greedy;
 use crate::planned::Planned;
-use crate::{Ager, Conditions, Error, Method, State};
+use crate::{Ager, AgingState, Conditions, Error, Method};
 use serde::{Deserialize, Serialize};
 use trace::BATCH;
 
 /// A part of an aging under one set of conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Leg {
+pub struct Segment {
     /// The conditions.
     pub conditions: Conditions,
-    /// Executed operations of this leg, directories included; it may have been stopped early.
+    /// Executed operations of this segment, directories included; it may have been stopped early.
     pub done: u64,
 }
 
 /// Starts an aging on an empty file system.
 pub fn begin(conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
-    on(conditions, State::empty())
+    on(conditions, AgingState::empty())
 }
 
-/// Continues an aging after `legs`.
-pub fn go_on(legs: &[Leg], conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
-    let mut state = State::empty();
-    for leg in legs {
-        let mut ager = on(&leg.conditions, state)?;
-        let mut left = leg.done;
+/// Continues an aging after `segments`.
+pub fn resume(segments: &[Segment], conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
+    let mut state = AgingState::empty();
+    for segment in segments {
+        let mut ager = on(&segment.conditions, state)?;
+        let mut left = segment.done;
         let mut batch = Vec::new();
         while left > 0 {
             ager.advance(left.min(BATCH as u64) as usize, &mut batch);
             if batch.is_empty() {
                 return Err(Error::Conditions(format!(
-                    "an earlier leg is recorded with {} operations, but replays {} fewer; it was created by \
-                     another version",
-                    leg.done, left
+                    "an earlier segment is recorded with {} operations, but replays {} fewer; it was created \
+                     by another version",
+                    segment.done, left
                 )));
             }
             left -= batch.len() as u64;
@@ -46,7 +46,7 @@ pub fn go_on(legs: &[Leg], conditions: &Conditions) -> Result<Box<dyn Ager>, Err
     on(conditions, state)
 }
 
-fn on(conditions: &Conditions, state: State) -> Result<Box<dyn Ager>, Error> {
+fn on(conditions: &Conditions, state: AgingState) -> Result<Box<dyn Ager>, Error> {
     Ok(match conditions.method {
         Method::Planned => Box::new(Planned::new(conditions, state)?),
         Method::Greedy => Box::new(Greedy::new(conditions, state)?),

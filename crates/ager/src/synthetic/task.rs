@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// One step; paths are relative to the root of the office.
+/// One step; paths are relative to the root of the workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     /// Creates a directory and its missing parents.

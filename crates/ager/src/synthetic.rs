@@ -1,5 +1,5 @@
-//! A synthetic office workload: people and programs change a file system over days of work, with real system
-//! calls and the real git. It does not produce a trace: a replay of snapshots is validated against it.
+//! A synthetic workload of an office: people and programs change a file system over days of work, with real
+//! system calls and the real git. It does not produce a trace: a replay of snapshots is validated against it.
 //!
 //! A day is divided into intervals of time. In each, a few of the actors below execute one task each,
 //! concurrently: the steps of the tasks interleave at random. Each interval ends with a sync, as the kernel
@@ -35,36 +35,36 @@ use self::task::{Step, Task};
 use crate::Error;
 use crate::random::Random;
 
-/// Parameters of an office.
+/// Parameters of a synthetic workload.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct OfficeOptions {
+pub struct SyntheticOptions {
     /// Size of the file system in bytes; the number of tasks and the amount of data scale with it.
     pub size_bytes: u64,
     /// Number of days.
     pub days: u64,
     /// Number of concurrent tasks.
-    pub at_once: usize,
+    pub concurrency: usize,
     /// Work intervals per day and GiB of the file system.
-    pub windows: u64,
+    pub intervals: u64,
     /// The share of the file system in use after two thirds of the days.
     pub fullness: f64,
     /// Seed of all random choices.
     pub seed: u64,
 }
 
-impl OfficeOptions {
+impl SyntheticOptions {
     /// Intervals per day, at least 4.
-    pub fn windows_a_day(&self) -> u64 {
-        ((self.size_bytes * self.windows) >> 30).max(4)
+    pub fn intervals_per_day(&self) -> u64 {
+        ((self.size_bytes * self.intervals) >> 30).max(4)
     }
 }
 
 /// The share of the file system in use after the filling.
 const FULL_AT_FIRST: f64 = 0.5;
 
-/// An office that works in a directory.
-pub struct Office {
-    options: OfficeOptions,
+/// A synthetic workload in a directory.
+pub struct SyntheticWorkload {
+    options: SyntheticOptions,
     files: Files,
     random: Random,
     actors: Vec<(Box<dyn Actor>, f64)>,
@@ -86,9 +86,9 @@ trait Actor: Send {
     }
 }
 
-impl Office {
-    /// An office at `root`, an empty directory.
-    pub fn new(root: &Path, options: OfficeOptions) -> Result<Office, Error> {
+impl SyntheticWorkload {
+    /// A workload at `root`, an empty directory.
+    pub fn new(root: &Path, options: SyntheticOptions) -> Result<SyntheticWorkload, Error> {
         let size = options.size_bytes;
         let actors: Vec<(Box<dyn Actor>, f64)> = vec![
             (Box::new(Builds::new(size)), 0.16),
@@ -100,7 +100,7 @@ impl Office {
             (Box::new(Repositories::new(size)), 0.12),
         ];
         let random = Random::new(options.seed, 0);
-        Ok(Office { options, files: Files::open(root, options.seed)?, random, actors, day: 0 })
+        Ok(SyntheticWorkload { options, files: Files::open(root, options.seed)?, random, actors, day: 0 })
     }
 
     /// Executes a day, the first of which fills the file system; ends with a sync. `watch` receives the
@@ -108,7 +108,7 @@ impl Office {
     ///
     /// # Errors
     /// [`Error::Interrupted`] if the program was asked to end.
-    pub fn day(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
+    pub fn run_day(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         match self.day {
             0 => self.fill(watch)?,
             _ => self.work(watch)?,
@@ -125,19 +125,19 @@ impl Office {
         while self.files.fullness()? < FULL_AT_FIRST {
             let done = (self.files.fullness()? / FULL_AT_FIRST * 100.0) as u64;
             watch(done, 100);
-            self.window(false)?;
+            self.run_interval(false)?;
         }
         Ok(())
     }
 
     fn work(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
-        let windows = self.options.windows_a_day();
+        let intervals = self.options.intervals_per_day();
         let grown = (self.day as f64 / (self.options.days as f64 * 2.0 / 3.0)).min(1.0);
-        let aim = FULL_AT_FIRST + (self.options.fullness - FULL_AT_FIRST) * grown;
-        for window in 0..windows {
-            let is_full = self.files.fullness()? > aim;
-            self.window(is_full)?;
-            watch(window + 1, windows);
+        let target_fullness = FULL_AT_FIRST + (self.options.fullness - FULL_AT_FIRST) * grown;
+        for interval in 0..intervals {
+            let is_full = self.files.fullness()? > target_fullness;
+            self.run_interval(is_full)?;
+            watch(interval + 1, intervals);
         }
         for (actor, _) in &mut self.actors {
             self.files.run(vec![actor.night(&mut self.random)], &mut self.random)?;
@@ -146,10 +146,10 @@ impl Office {
     }
 
     /// Runs one task each of a few distinct actors.
-    fn window(&mut self, is_full: bool) -> Result<(), Error> {
+    fn run_interval(&mut self, is_full: bool) -> Result<(), Error> {
         let mut tasks = Vec::new();
         let mut shares: Vec<f64> = self.actors.iter().map(|(_, share)| *share).collect();
-        for _ in 0..self.options.at_once.clamp(1, self.actors.len()) {
+        for _ in 0..self.options.concurrency.clamp(1, self.actors.len()) {
             let left: f64 = shares.iter().sum();
             let scaled: Vec<f64> = shares.iter().map(|share| share / left).collect();
             let chosen = self.random.weighted(&scaled);
@@ -202,20 +202,26 @@ mod tests {
     }
 
     #[test]
-    fn office_fills_directory_and_changes_it_daily() {
+    fn workload_fills_directory_and_changes_it_daily() {
         let dir = tempfile::tempdir().unwrap();
         // Skips the filling, which depends on the fullness of the underlying file system and would end at
         // once or never.
-        let options =
-            OfficeOptions { size_bytes: 32 << 20, days: 3, at_once: 3, windows: 96, fullness: 0.8, seed: 5 };
-        let mut office = Office::new(dir.path(), options).unwrap();
-        for (actor, _) in &mut office.actors {
-            office.files.run(vec![actor.begin(&mut office.random)], &mut office.random).unwrap();
+        let options = SyntheticOptions {
+            size_bytes: 32 << 20,
+            days: 3,
+            concurrency: 3,
+            intervals: 96,
+            fullness: 0.8,
+            seed: 5,
+        };
+        let mut workload = SyntheticWorkload::new(dir.path(), options).unwrap();
+        for (actor, _) in &mut workload.actors {
+            workload.files.run(vec![actor.begin(&mut workload.random)], &mut workload.random).unwrap();
         }
-        office.day = 1;
+        workload.day = 1;
         let mut seen = Vec::new();
         for _ in 0..2 {
-            office.day(&mut |_, _| {}).unwrap();
+            workload.run_day(&mut |_, _| {}).unwrap();
             seen.push(tree(dir.path()));
         }
         assert!(seen.iter().all(|files| files.len() > 50), "{seen:?}");

@@ -3,11 +3,11 @@
 use crate::apportion::largest_remainder;
 use crate::calendar::Calendar;
 use crate::sizes::{BLOCK_BYTES, Sizes};
-use crate::{Conditions, Counters, Error, Fit, LiveFile, MOST_OVERWRITES, Plan, Reached};
+use crate::{AgingStats, Conditions, Counters, Error, Fit, LiveFile, MAX_OVERWRITES, Plan};
 use profile::{AgeHistogram, DepthHistogram};
 
 /// Targets of an aging.
-pub(crate) struct Aim {
+pub(crate) struct Targets {
     capacity_bytes: u64,
     pub age: AgeHistogram,
     /// Share of the files in each age bin, youngest first.
@@ -29,20 +29,20 @@ fn shares(weight: &[f64]) -> Vec<f64> {
     weight.iter().map(|w| w / total).collect()
 }
 
-impl Aim {
+impl Targets {
     /// Checks the conditions and derives the targets.
-    pub fn new(conditions: &Conditions) -> Result<Aim, Error> {
+    pub fn new(conditions: &Conditions) -> Result<Targets, Error> {
         let Conditions { profile, capacity_bytes, fullness, .. } = conditions;
         profile.check()?;
-        if !(*fullness > 0.0 && *fullness <= MOST_FULL) {
+        if !(*fullness > 0.0 && *fullness <= MAX_FULLNESS) {
             return Err(Error::Conditions(format!(
-                "fullness {fullness} must be above 0 and at most {MOST_FULL}; fuller file systems \
+                "fullness {fullness} must be above 0 and at most {MAX_FULLNESS}; fuller file systems \
                  stop working"
             )));
         }
-        if let Some(overwrites) = conditions.overwrites.filter(|n| !(*n > 0.0 && *n <= MOST_OVERWRITES)) {
+        if let Some(overwrites) = conditions.overwrites.filter(|n| !(*n > 0.0 && *n <= MAX_OVERWRITES)) {
             return Err(Error::Conditions(format!(
-                "overwrites {overwrites} must be above 0 and at most {MOST_OVERWRITES}"
+                "overwrites {overwrites} must be above 0 and at most {MAX_OVERWRITES}"
             )));
         }
         let live_bytes = (*capacity_bytes as f64 * fullness) as u64;
@@ -53,7 +53,7 @@ impl Aim {
             )));
         }
         let sizes = Sizes::fit(&profile.size, live_bytes)?;
-        Ok(Aim {
+        Ok(Targets {
             capacity_bytes: *capacity_bytes,
             age: profile.age.clone(),
             age_share: shares(&profile.age.weight),
@@ -96,7 +96,7 @@ impl Aim {
             bound_operations: self.bound_operations(),
             bound_overwrites: self.bound_overwrites,
             age_rms_error: age_error,
-            left_out: self.sizes.left_out.clone(),
+            omitted_bins: self.sizes.omitted_bins.clone(),
         }
     }
 
@@ -108,12 +108,12 @@ impl Aim {
     }
 
     /// Compares live files with the targets, as if the aging ended now.
-    pub fn reached<'a>(
+    pub fn stats<'a>(
         &self,
         live: impl Iterator<Item = &'a LiveFile>,
         depths: &[u16],
         counters: &Counters,
-    ) -> Reached {
+    ) -> AgingStats {
         let calendar = Calendar::new(&self.age, counters.operations());
         let depth_bin = self.depth_bins();
         let mut age = vec![0; self.age_share.len()];
@@ -129,7 +129,7 @@ impl Aim {
             }
         }
         let over_capacity = |blocks: u64| (blocks * BLOCK_BYTES) as f64 / self.capacity_bytes as f64;
-        Reached {
+        AgingStats {
             operations: counters.operations(),
             creations: counters.creations,
             deletions: counters.deletions,
@@ -159,4 +159,4 @@ impl Aim {
 }
 
 /// The largest fullness that is accepted.
-pub const MOST_FULL: f64 = 0.98;
+pub const MAX_FULLNESS: f64 = 0.98;
