@@ -59,7 +59,7 @@ mod view;
 mod write_behind;
 
 pub use batch::Batch;
-pub use check::{Checked, check};
+pub use check::{CheckReport, check};
 pub use error::{Error, Result};
 pub use params::{Options, Params};
 pub use scan::Scan;

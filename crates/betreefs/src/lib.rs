@@ -32,7 +32,7 @@ mod tree;
 mod xattr;
 
 pub use attr::{Attr, SetAttr};
-pub use check::{Checked, check};
+pub use check::{CheckReport, check};
 pub use create::New;
 pub use data::FILE_MAX;
 pub use dir::DirEntry;
