@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-pub use betree::{Fill as LevelStat, Stat as TreeStat};
+pub use betree::{LevelStat, Stat as TreeStat};
 
 use crate::error::Result;
 use crate::image::open_read_only;
