@@ -93,7 +93,7 @@ pub fn stat(storage: Arc<dyn Storage>) -> Result<Stat> {
 ///
 /// # Errors
 /// If there is no store, or it is damaged.
-pub fn free(storage: Arc<dyn Storage>) -> Result<Vec<(u64, u64)>> {
+pub fn free_extents(storage: Arc<dyn Storage>) -> Result<Vec<(u64, u64)>> {
     let superblock = Superblock::read(&*storage)?;
     let pager = Pager::new(storage, superblock.layout(), 16 << 20);
     Ok(read_map(&pager, &superblock)?.free())

@@ -20,5 +20,5 @@ pub fn tree_stat(path: &Path) -> Result<TreeStat> {
 /// # Errors
 /// As [`tree_stat`].
 pub fn free_extents(path: &Path) -> Result<Vec<(u64, u64)>> {
-    Ok(betree::free(open_read_only(path)?)?)
+    Ok(betree::free_extents(open_read_only(path)?)?)
 }
