@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         stat.log_bytes as f64 / stat.given_bytes as f64,
         stat.frame_bytes as f64 / stat.given_bytes as f64
     );
-    println!("layout score {:.4}, leaves in a row {:.3}", stat.layout_score, stat.leaves_in_row);
+    println!("layout score {:.4}, leaves in a row {:.3}", stat.layout_score, stat.key_order_layout_score);
     println!("memory now and at most: {:?} MiB", {
         let (a, b) = store.memory_bytes();
         (a >> 20, b >> 20)

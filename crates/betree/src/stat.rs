@@ -58,7 +58,7 @@ pub struct Stat {
     /// reads whole leaves. 1 if there is one block.
     pub layout_score: f64,
     /// The share of leaves in the slot directly behind that of the previous leaf in key order. 1 if there is one leaf.
-    pub leaves_in_row: f64,
+    pub key_order_layout_score: f64,
     /// Extents of the leaves in key order: address and bytes.
     pub leaves: Vec<(u64, u64)>,
     /// Bytes of keys and values written by users since the store was created.
@@ -155,7 +155,7 @@ fn describe(
     }
     stat.layout_score = if blocks > 1 { behind as f64 / (blocks - 1) as f64 } else { 1.0 };
     let pairs = stat.leaves.len().saturating_sub(1);
-    stat.leaves_in_row = if pairs > 0 { rows as f64 / pairs as f64 } else { 1.0 };
+    stat.key_order_layout_score = if pairs > 0 { rows as f64 / pairs as f64 } else { 1.0 };
     Ok(stat)
 }
 
