@@ -133,7 +133,7 @@ impl Store {
             drained: AtomicU64::new(0),
             given: AtomicU64::new(0),
             memtable_bytes,
-            in_rows: options.in_rows,
+            contiguous_leaves: options.contiguous_leaves,
             reader_patience: options.reader_patience,
             failed: Mutex::new(None),
             prefetcher: Prefetcher::default(),

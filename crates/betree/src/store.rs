@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     pub given: AtomicU64,
     pub memtable_bytes: usize,
     /// See [`Options`](crate::Options).
-    pub in_rows: bool,
+    pub contiguous_leaves: bool,
     /// See [`Options`](crate::Options).
     pub reader_patience: Duration,
     /// The first failure, and whether it was reported.

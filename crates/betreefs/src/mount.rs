@@ -128,7 +128,7 @@ fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     let memory = memory(options);
     let cache_bytes = (memory - memory / INODES).saturating_sub(UNCOUNTED).max(memory / 2);
     // Reads in key order are far more frequent than random reads.
-    let store = Options { cache_bytes, in_rows: true, ..Options::default() };
+    let store = Options { cache_bytes, contiguous_leaves: true, ..Options::default() };
     Ok(Arc::new(if options.read_only {
         Fs::open_read_only(storage, store)?
     } else {

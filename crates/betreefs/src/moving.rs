@@ -227,8 +227,11 @@ mod tests {
             mkfs(disk.clone(), (0, 0), "").unwrap();
             Self(
                 disk.clone(),
-                Fs::open(disk, Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() })
-                    .unwrap(),
+                Fs::open(
+                    disk,
+                    Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() },
+                )
+                .unwrap(),
             )
         }
 

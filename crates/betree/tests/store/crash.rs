@@ -13,8 +13,8 @@ fn params() -> Params {
     Params { log_bytes: 32 << 10, ..small() }
 }
 
-fn options(in_rows: bool) -> Options {
-    Options { cache_bytes: 64 << 10, in_rows, ..Options::default() }
+fn options(contiguous_leaves: bool) -> Options {
+    Options { cache_bytes: 64 << 10, contiguous_leaves, ..Options::default() }
 }
 
 /// Bytes of a large image, and of two so small that checkpoints occur whenever space is needed, even while a memtable is partly in the tree.
@@ -69,9 +69,9 @@ fn model(steps: usize) -> Model {
 }
 
 /// Runs the script until the power cut; returns the last synced step and the last attempted one.
-fn script(disk: &Arc<CrashStorage>, in_rows: bool) -> (usize, usize) {
+fn script(disk: &Arc<CrashStorage>, contiguous_leaves: bool) -> (usize, usize) {
     let mut synced = 0;
-    let Ok(store) = Store::open(disk.clone(), options(in_rows)) else { return (0, 0) };
+    let Ok(store) = Store::open(disk.clone(), options(contiguous_leaves)) else { return (0, 0) };
     for step in 1..=STEPS {
         if store.write(&batch(step)).is_err() {
             return (synced, step);
@@ -122,23 +122,23 @@ fn cuts(n: u64) -> [PowerCut; 5] {
     ]
 }
 
-fn writes(fresh: &[u8], in_rows: bool) -> u64 {
+fn writes(fresh: &[u8], contiguous_leaves: bool) -> u64 {
     let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
-    script(&disk, in_rows);
+    script(&disk, contiguous_leaves);
     disk.writes()
 }
 
 /// Cuts the power at the writes from `first` on, `step` apart. Each cut loses unflushed writes in another way, or in `ways` of the five.
 fn cut_at_writes(fresh: &[u8], (first, step): (u64, usize), ways: usize, round: u64) {
-    for in_rows in [false, true] {
-        for n in (first..writes(fresh, in_rows)).step_by(step) {
+    for contiguous_leaves in [false, true] {
+        for n in (first..writes(fresh, contiguous_leaves)).step_by(step) {
             let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
             disk.cut_at(n);
-            let steps = script(&disk, in_rows);
+            let steps = script(&disk, contiguous_leaves);
             let cuts = cuts(n + round * 1000);
             for cut in cuts.iter().cycle().skip((n % 5) as usize).take(ways) {
                 if let Err(why) = verify(disk.after(*cut), steps) {
-                    panic!("cut at write {n}, {cut:?}, {in_rows}: {why}");
+                    panic!("cut at write {n}, {cut:?}, {contiguous_leaves}: {why}");
                 }
             }
         }

@@ -25,8 +25,8 @@ fn key(i: u32) -> [u8; 8] {
 }
 
 fn fill_empty_and_fill_again(len: usize, key: impl Fn(u32) -> [u8; 8]) {
-    for in_rows in [false, true] {
-        fill_and_empty(len, &key, Options { in_rows, ..options(256 << 10) });
+    for contiguous_leaves in [false, true] {
+        fill_and_empty(len, &key, Options { contiguous_leaves, ..options(256 << 10) });
     }
 }
 
@@ -172,7 +172,7 @@ fn full_store_waits_for_readers_up_to_the_given_patience() {
 #[test]
 fn rows_that_grow_together_leave_space_for_copies() {
     for len in [21, 22] {
-        fill_and_empty(len, key, Options { in_rows: true, ..options(256 << 10) });
+        fill_and_empty(len, key, Options { contiguous_leaves: true, ..options(256 << 10) });
     }
 }
 

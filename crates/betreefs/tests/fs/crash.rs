@@ -83,7 +83,7 @@ fn inspect(after: MemoryStorage, synced: u64) {
 }
 
 fn options() -> Options {
-    Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() }
+    Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() }
 }
 
 /// Runs operations on a copy of the image until write `at`; returns the disk and the number of synced rounds.

@@ -24,7 +24,8 @@ fn disk(bytes: u64) -> Arc<MemoryStorage> {
 }
 
 fn open(disk: &Arc<MemoryStorage>) -> Fs {
-    Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() }).unwrap()
+    Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() })
+        .unwrap()
 }
 
 fn assert_clean(disk: &Arc<MemoryStorage>) {

@@ -229,7 +229,7 @@ fn read_only_file_system_does_not_change() {
     fs.close().unwrap();
     let fs = Fs::open_read_only(
         disk.clone(),
-        Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() },
+        Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() },
     )
     .unwrap();
     assert_eq!(fs.lookup(ROOT, b"f").unwrap().ino, ino);
