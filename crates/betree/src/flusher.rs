@@ -245,7 +245,7 @@ impl Flusher {
         let began = Instant::now();
         while self.space.free_slots() < needed
             && self.space.dropped_slots() > 0
-            && began.elapsed() < shared.reader_patience
+            && began.elapsed() < shared.reader_timeout
         {
             std::thread::sleep(Duration::from_millis(1));
             self.release(shared);

@@ -134,7 +134,7 @@ impl Store {
             given: AtomicU64::new(0),
             memtable_bytes,
             contiguous_leaves: options.contiguous_leaves,
-            reader_patience: options.reader_patience,
+            reader_timeout: options.reader_timeout,
             failed: Mutex::new(None),
             prefetcher: Prefetcher::default(),
             pager,

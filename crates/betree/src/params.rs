@@ -129,11 +129,11 @@ pub struct Options {
     pub contiguous_leaves: bool,
     /// How long writes to a full store wait for readers of older trees, which hold deleted space; default 10 s. Long, because a reader on a busy
     /// disk or processor may take seconds, and a delete that fails for lack of space is worse than a slow one.
-    pub reader_patience: Duration,
+    pub reader_timeout: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cache_bytes: 256 << 20, contiguous_leaves: false, reader_patience: Duration::from_secs(10) }
+        Self { cache_bytes: 256 << 20, contiguous_leaves: false, reader_timeout: Duration::from_secs(10) }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct Shared {
     /// See [`Options`](crate::Options).
     pub contiguous_leaves: bool,
     /// See [`Options`](crate::Options).
-    pub reader_patience: Duration,
+    pub reader_timeout: Duration,
     /// The first failure, and whether it was reported.
     pub failed: Mutex<Option<(Error, bool)>>,
     pub prefetcher: Prefetcher,

@@ -16,7 +16,7 @@ fn value(i: u32, len: usize) -> Vec<u8> {
 
 /// On a busy machine the read-ahead of a scan may hold an older tree for long; writes wait for it as long as the test runs.
 fn options(cache_bytes: usize) -> Options {
-    Options { cache_bytes, reader_patience: Duration::from_secs(3600), ..Options::default() }
+    Options { cache_bytes, reader_timeout: Duration::from_secs(3600), ..Options::default() }
 }
 
 /// Keys in an order that looks random.
@@ -137,13 +137,13 @@ fn data_in_memory_uses_space_that_deletes_free() {
     );
 }
 
-/// A snapshot holds the space of data deleted after it. Writes to a full store wait until it is dropped, or for `reader_patience`.
+/// A snapshot holds the space of data deleted after it. Writes to a full store wait until it is dropped, or for `reader_timeout`.
 #[test]
-fn full_store_waits_for_readers_up_to_the_given_patience() {
-    for (patience, waits) in [(Duration::from_millis(50), false), (Duration::from_secs(3600), true)] {
+fn full_store_waits_for_readers_up_to_the_given_timeout() {
+    for (timeout, waits) in [(Duration::from_millis(50), false), (Duration::from_secs(3600), true)] {
         let disk = Arc::new(MemoryStorage::new(8 << 20));
         Store::create(&*disk, params()).unwrap();
-        let store = Store::open(disk, Options { reader_patience: patience, ..options(256 << 10) }).unwrap();
+        let store = Store::open(disk, Options { reader_timeout: timeout, ..options(256 << 10) }).unwrap();
         let fill = |add: u32| (0..).find(|i| store.insert(&key(*i), &value(i + add, 200)).is_err()).unwrap();
         let count = fill(0);
         let snapshot = store.snapshot();
