@@ -311,12 +311,12 @@ impl Store {
     }
 
     /// Approximate bytes of keys and values that can still be written; deletes need none.
-    pub fn room_bytes(&self) -> u64 {
+    pub fn free_bytes(&self) -> u64 {
         (self.shared.room.load(Relaxed) - self.memtable_bytes() as i64).max(0) as u64
     }
 
     /// Approximate bytes written since the last [`reclaim`](Self::reclaim) that are not in leaves yet: it may turn some of them into free space.
-    pub fn waiting_bytes(&self) -> u64 {
+    pub fn buffered_bytes(&self) -> u64 {
         self.shared.buffered.load(Relaxed) + self.memtable_bytes()
     }
 

@@ -285,14 +285,14 @@ impl Fs {
     pub(crate) fn grow(&self, batch: &Batch) -> Result<()> {
         let needed = self.reserve + batch.bytes() as u64;
         let mut looks = 0;
-        while self.store.room_bytes() < needed {
+        while self.store.free_bytes() < needed {
             let mut looked = self.looked.lock();
             // Another thread may have found space in the meantime.
-            if self.store.room_bytes() >= needed {
+            if self.store.free_bytes() >= needed {
                 break;
             }
             let much =
-                self.freed.load(Relaxed) + self.store.waiting_bytes() >= self.store.capacity_bytes() / MUCH;
+                self.freed.load(Relaxed) + self.store.buffered_bytes() >= self.store.capacity_bytes() / MUCH;
             let time = looks == 0 && looked.is_none_or(|at| at.elapsed() >= self.look_again);
             if !(time || much && looks < LOOKS) {
                 return fail(libc::ENOSPC);

@@ -139,7 +139,7 @@ impl Fs {
         })?;
         let Some(bytes) = found else { return Ok(false) };
         // A move must not take the space that deletes need on a full disk.
-        if self.store.room_bytes() < self.reserve + bytes {
+        if self.store.free_bytes() < self.reserve + bytes {
             return Ok(false);
         }
         if record.is_file() {

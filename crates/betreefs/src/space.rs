@@ -25,7 +25,7 @@ impl Fs {
     pub fn room(&self) -> Room {
         let files = |bytes: u64| bytes.saturating_sub(self.reserve);
         let bytes = files(self.store.capacity_bytes());
-        Room { bytes, available: files(self.store.room_bytes()).min(bytes), block: self.block }
+        Room { bytes, available: files(self.store.free_bytes()).min(bytes), block: self.block }
     }
 
     /// Implements `fallocate`, with the same `mode`.

@@ -116,21 +116,21 @@ fn data_in_memory_uses_space_that_deletes_free() {
     let disk = Arc::new(MemoryStorage::new(8 << 20));
     Store::create(&*disk, params()).unwrap();
     let store = Store::open(disk, options(8 << 20)).unwrap();
-    let before = store.room_bytes();
+    let before = store.free_bytes();
     // Less than the flusher applies to the tree without a request.
     for i in 0..3 {
         store.insert(&key(i), &value(i, 1000)).unwrap();
     }
-    let after = store.room_bytes();
+    let after = store.free_bytes();
     assert!(after + 3000 <= before, "{before} bytes before, {after} bytes after writing 3000");
     for i in 3..1500 {
         store.insert(&key(i), &value(i, 1000)).unwrap();
     }
     store.checkpoint().unwrap();
-    let full = store.room_bytes();
+    let full = store.free_bytes();
     store.delete_range(&[0; 8], &[0xff; 9]).unwrap();
     store.reclaim().unwrap();
-    let empty = store.room_bytes();
+    let empty = store.free_bytes();
     assert!(
         full + (1 << 20) < empty && before < empty + (1 << 20),
         "{before} at first, {full} full, {empty} empty"
