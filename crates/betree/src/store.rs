@@ -108,7 +108,7 @@ impl Store {
     /// # Errors
     /// If the disk fails or is damaged.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.get_around(key, 0)
+        self.get_with_read_around(key, 0)
     }
 
     /// The current value of `key`. If it must be read from the disk, one request reads `bytes` bytes around it: for lookups of many small nearby
@@ -116,7 +116,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn get_around(&self, key: &[u8], bytes: usize) -> Result<Option<Vec<u8>>> {
+    pub fn get_with_read_around(&self, key: &[u8], bytes: usize) -> Result<Option<Vec<u8>>> {
         self.shared.view().get(&self.shared.pager, key, bytes)
     }
 

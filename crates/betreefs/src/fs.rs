@@ -221,7 +221,7 @@ impl Fs {
         let key = key::meta(&parent.prefix(self.epoch())?, name);
         loop {
             let forgotten = self.table.forgotten();
-            let Some(value) = self.store.get_around(&key, ENTRIES_AHEAD)? else { return Ok(None) };
+            let Some(value) = self.store.get_with_read_around(&key, ENTRIES_AHEAD)? else { return Ok(None) };
             if let Some(inode) = self.instantiate(parent, name, Entry::decode(&value)?, forgotten)? {
                 return Ok(Some(inode));
             }
