@@ -133,7 +133,7 @@ fn cut_at_writes(fresh: &[u8], (first, step): (u64, usize), ways: usize, round: 
     for contiguous_leaves in [false, true] {
         for n in (first..writes(fresh, contiguous_leaves)).step_by(step) {
             let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
-            disk.cut_at(n);
+            disk.cut_power_at(n);
             let steps = script(&disk, contiguous_leaves);
             let cuts = cuts(n + round * 1000);
             for cut in cuts.iter().cycle().skip((n % 5) as usize).take(ways) {
@@ -166,12 +166,12 @@ fn power_cut_during_recovery_is_harmless() {
 fn cut_the_recovery(fresh: &[u8], (first, step): (u64, usize), again: usize) {
     for n in (first..writes(fresh, false)).step_by(step) {
         let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
-        disk.cut_at(n);
+        disk.cut_power_at(n);
         let steps = script(&disk, n % 2 == 0);
         let image = disk.after(PowerCut::SomeSectors(n)).image();
         for m in (0..24).step_by(again) {
             let again = Arc::new(CrashStorage::of(image.clone()));
-            again.cut_at(m);
+            again.cut_power_at(m);
             drop(Store::open(again.clone(), options(m % 2 == 0)));
             if let Err(why) = verify(again.after(PowerCut::SomeSectors(m)), steps) {
                 panic!("cut at write {n}, and at write {m} of the recovery: {why}");
@@ -187,7 +187,7 @@ fn disk_that_ignores_flushes_is_detected() {
     for n in (20..writes(&fresh, false)).step_by(20) {
         let disk = Arc::new(CrashStorage::of(fresh.clone()));
         disk.ignore_flushes();
-        disk.cut_at(n);
+        disk.cut_power_at(n);
         let steps = script(&disk, n % 2 == 0);
         let cuts = [PowerCut::KeepNone, PowerCut::SomeWrites(n), PowerCut::SomeSectors(n)];
         found += cuts.iter().filter(|cut| verify(disk.after(**cut), steps).is_err()).count();
@@ -201,7 +201,7 @@ fn failed_write_is_reported_once_and_makes_the_store_read_only() {
     let store = Store::open(disk.clone(), options(false)).unwrap();
     store.insert(b"early", b"1").unwrap();
     store.sync().unwrap();
-    disk.refuse_writes(Some(5));
+    disk.fail_writes(Some(5));
     store.insert(b"late", b"2").unwrap();
     let first = store.sync().unwrap_err();
     assert!(matches!(first, Error::Io { errno: Some(5), .. }), "{first}");
@@ -210,7 +210,7 @@ fn failed_write_is_reported_once_and_makes_the_store_read_only() {
         assert!(matches!(error, Error::ReadOnly(_)), "{error}");
     }
     // The store stays read-only if the disk recovers by itself: it is unknown which writes were lost.
-    disk.refuse_writes(None);
+    disk.fail_writes(None);
     assert!(matches!(store.insert(b"later", b"3"), Err(Error::ReadOnly(_))));
     assert_eq!(store.get(b"early").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(store.scan(b"", None).count(), 2);
@@ -223,7 +223,7 @@ fn failed_write_is_reported_once_and_makes_the_store_read_only() {
 fn disk_failure_during_a_checkpoint_is_reported() {
     let disk = Arc::new(CrashStorage::of(fresh(ROOMY)));
     let store = Store::open(disk.clone(), options(false)).unwrap();
-    disk.refuse_writes(Some(5));
+    disk.fail_writes(Some(5));
     let mut errors = Vec::new();
     for step in 1..STEPS {
         errors.extend(store.write(&batch(step)).err());

@@ -92,7 +92,7 @@ fn cut_at(image: &[u8], at: u64, ignores_flushes: bool) -> (Arc<CrashStorage>, u
     if ignores_flushes {
         disk.ignore_flushes();
     }
-    disk.cut_at(at);
+    disk.cut_power_at(at);
     let mut synced = 0;
     if let Ok(fs) = Fs::open(disk.clone(), options()) {
         let _ = work(&fs, &mut synced);

@@ -74,7 +74,7 @@ fn failed_disk_makes_the_file_system_read_only() {
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
     fs.write(ino, 0, b"kept", false).unwrap();
     fs.sync().unwrap();
-    disk.refuse_writes(Some(libc::EIO));
+    disk.fail_writes(Some(libc::EIO));
     fs.write(ino, 0, b"lost", false).unwrap();
     assert_eq!(errno(fs.sync()), libc::EIO);
     assert_eq!(errno(fs.write(ino, 0, b"more", false)), libc::EROFS);
@@ -113,7 +113,7 @@ fn read_errors_never_return_zeros() {
     for i in 0..8 {
         assert!(read(i).unwrap() == bytes(i, PIECE));
     }
-    disk.cut_at(disk.writes() - 1);
+    disk.cut_power_at(disk.writes() - 1);
     let failed = (8..128).find(|i| match read(*i) {
         Ok(out) => {
             assert!(out == bytes(*i, PIECE));
