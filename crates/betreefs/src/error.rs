@@ -18,7 +18,7 @@ pub enum Error {
     #[error(
         "this file system has layout version {found}, but this program supports {known}; use a newer program"
     )]
-    Future {
+    NewerVersion {
         /// The version of the file system.
         found: u32,
         /// The newest supported version.

@@ -42,7 +42,7 @@ impl Super {
         let (version, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let version = u32::from_le_bytes(*version);
         if version != VERSION {
-            return Err(Error::Future { found: version, known: VERSION });
+            return Err(Error::NewerVersion { found: version, known: VERSION });
         }
         let (block, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let (number, rest) = rest.split_first_chunk().ok_or_else(short)?;
