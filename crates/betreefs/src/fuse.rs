@@ -66,7 +66,7 @@ impl Served {
 
     /// The error number for the caller. A disk error is logged once.
     fn errno(&self, error: &Error) -> Errno {
-        if error.is_of_disk() && !self.said.swap(true, Relaxed) {
+        if error.is_disk_error() && !self.said.swap(true, Relaxed) {
             // Without a terminal the message may be lost.
             let _ = writeln!(io::stderr(), "{}: {error}", self.name);
         }
@@ -125,7 +125,7 @@ impl Filesystem for Served {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.fs.lookup(parent.0, name.as_bytes()) {
             // A negative entry: the kernel caches missing names as well.
-            Err(Error::Number(libc::ENOENT)) => reply.entry(&FOR_EVER, &nothing(), GENERATION),
+            Err(Error::Errno(libc::ENOENT)) => reply.entry(&FOR_EVER, &nothing(), GENERATION),
             result => self.entry(result, reply),
         }
     }
