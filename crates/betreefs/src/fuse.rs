@@ -21,7 +21,7 @@ use fuser::{
 use parking_lot::Mutex;
 
 use crate::attr::SetAttr;
-use crate::create::New;
+use crate::create::NewInode;
 use crate::error::{Error, Result};
 use crate::fs::{Caller, Fs};
 use crate::rename::Rename;
@@ -191,17 +191,17 @@ impl Filesystem for Served {
         rdev: u32,
         reply: ReplyEntry,
     ) {
-        let new = New { mode, rdev, target: &[] };
+        let new = NewInode { mode, rdev, target: &[] };
         self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _: u32, reply: ReplyEntry) {
-        let new = New { mode: libc::S_IFDIR | mode & 0o7777, rdev: 0, target: &[] };
+        let new = NewInode { mode: libc::S_IFDIR | mode & 0o7777, rdev: 0, target: &[] };
         self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let new = New { mode: libc::S_IFLNK | 0o777, rdev: 0, target: target.as_os_str().as_bytes() };
+        let new = NewInode { mode: libc::S_IFLNK | 0o777, rdev: 0, target: target.as_os_str().as_bytes() };
         self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
@@ -215,7 +215,7 @@ impl Filesystem for Served {
         _: i32,
         reply: ReplyCreate,
     ) {
-        let new = New { mode: libc::S_IFREG | mode & 0o7777, rdev: 0, target: &[] };
+        let new = NewInode { mode: libc::S_IFREG | mode & 0o7777, rdev: 0, target: &[] };
         let made = self
             .fs
             .make(caller(request), parent.0, name.as_bytes(), new)

@@ -33,7 +33,7 @@ mod xattr;
 
 pub use attr::{Attr, SetAttr};
 pub use check::{CheckReport, check};
-pub use create::New;
+pub use create::NewInode;
 pub use data::FILE_MAX;
 pub use dir::DirEntry;
 pub use error::{Error, Result};

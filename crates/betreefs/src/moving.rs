@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::fs::{Caller, ROOT};
     use crate::rename::Rename;
-    use crate::{New, check, mkfs};
+    use crate::{NewInode, check, mkfs};
 
     struct Mounted(Arc<MemoryStorage>, Fs);
 
@@ -236,7 +236,7 @@ mod tests {
         }
 
         fn file(&self, name: &str, bytes: u64) -> u64 {
-            let new = New { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] };
+            let new = NewInode { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] };
             let ino = self.1.make(Caller::default(), ROOT, name.as_bytes(), new).unwrap().ino;
             self.1.write(ino, 0, &vec![ino as u8; bytes as usize], false).unwrap();
             ino
