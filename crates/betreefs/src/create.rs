@@ -58,7 +58,7 @@ impl Fs {
     ///
     /// # Errors
     /// `EEXIST` if the name exists, `ENOSPC`, `ENAMETOOLONG`, `EINVAL` for invalid names.
-    pub fn make(&self, caller: Caller, parent: u64, name: &[u8], new: NewInode<'_>) -> Result<Attr> {
+    pub fn create(&self, caller: Caller, parent: u64, name: &[u8], new: NewInode<'_>) -> Result<Attr> {
         check_name(name)?;
         if new.target.len() > TARGET_MAX {
             return fail(libc::ENAMETOOLONG);

@@ -192,17 +192,17 @@ impl Filesystem for Served {
         reply: ReplyEntry,
     ) {
         let new = NewInode { mode, rdev, target: &[] };
-        self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
+        self.entry(self.fs.create(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _: u32, reply: ReplyEntry) {
         let new = NewInode { mode: libc::S_IFDIR | mode & 0o7777, rdev: 0, target: &[] };
-        self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
+        self.entry(self.fs.create(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let new = NewInode { mode: libc::S_IFLNK | 0o777, rdev: 0, target: target.as_os_str().as_bytes() };
-        self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
+        self.entry(self.fs.create(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
     fn create(
@@ -218,7 +218,7 @@ impl Filesystem for Served {
         let new = NewInode { mode: libc::S_IFREG | mode & 0o7777, rdev: 0, target: &[] };
         let made = self
             .fs
-            .make(caller(request), parent.0, name.as_bytes(), new)
+            .create(caller(request), parent.0, name.as_bytes(), new)
             .and_then(|made| self.fs.open_file(made.ino).map(|()| made));
         match made {
             Ok(made) => reply.created(&FOR_EVER, &attr(&made), GENERATION, FileHandle(0), FILE_FLAGS),

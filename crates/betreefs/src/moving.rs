@@ -237,7 +237,7 @@ mod tests {
 
         fn file(&self, name: &str, bytes: u64) -> u64 {
             let new = NewInode { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] };
-            let ino = self.1.make(Caller::default(), ROOT, name.as_bytes(), new).unwrap().ino;
+            let ino = self.1.create(Caller::default(), ROOT, name.as_bytes(), new).unwrap().ino;
             self.1.write(ino, 0, &vec![ino as u8; bytes as usize], false).unwrap();
             ino
         }

@@ -34,11 +34,11 @@ fn assert_clean(disk: &Arc<MemoryStorage>) {
 }
 
 fn file(fs: &Fs, dir: u64, name: &[u8]) -> Result<Attr> {
-    fs.make(ME, dir, name, NewInode { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] })
+    fs.create(ME, dir, name, NewInode { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] })
 }
 
 fn dir(fs: &Fs, parent: u64, name: &[u8]) -> Result<Attr> {
-    fs.make(ME, parent, name, NewInode { mode: libc::S_IFDIR | 0o755, rdev: 0, target: &[] })
+    fs.create(ME, parent, name, NewInode { mode: libc::S_IFDIR | 0o755, rdev: 0, target: &[] })
 }
 
 fn content(fs: &Fs, ino: u64) -> Vec<u8> {

@@ -191,7 +191,7 @@ impl Both {
         let dir = pick(&self.model.dirs(), dir).unwrap();
         let new =
             NewInode { mode: mode | 0o644, rdev: 0, target: if mode == libc::S_IFLNK { b"to" } else { b"" } };
-        let made = self.fs().make(ME, self.model.nodes[dir].ino, NAMES[name as usize], new);
+        let made = self.fs().create(ME, self.model.nodes[dir].ino, NAMES[name as usize], new);
         if self.model.entries(dir).contains_key(&name.into()) {
             return assert_eq!(errno(made), libc::EEXIST);
         }
