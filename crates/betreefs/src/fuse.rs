@@ -373,13 +373,13 @@ impl Filesystem for Served {
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         const UNIT: u64 = 4096;
-        let room = self.fs.room();
+        let space = self.fs.statfs();
         // There is no inode table: the limit is the free space.
-        let (files, free) = (room.bytes / UNIT, room.available / UNIT);
+        let (files, free) = (space.total_bytes / UNIT, space.available_bytes / UNIT);
         reply.statfs(
-            room.bytes / UNIT,
-            room.available / UNIT,
-            room.available / UNIT,
+            space.total_bytes / UNIT,
+            space.available_bytes / UNIT,
+            space.available_bytes / UNIT,
             files,
             free,
             UNIT as u32,

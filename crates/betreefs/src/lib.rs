@@ -45,7 +45,7 @@ pub use options::MountOptions;
 pub use read_ahead::read_ahead;
 pub use record::Time;
 pub use rename::Rename;
-pub use space::Room;
+pub use space::SpaceUsage;
 pub use superblock::{MIN_BYTES, label, mkfs};
 pub use tree::{LevelStat, TreeStat, free_extents, tree_stat};
 pub use xattr::SetXattr;

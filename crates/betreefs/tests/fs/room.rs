@@ -136,8 +136,8 @@ fn replacing_files_works_on_a_nearly_full_disk() {
     // A second search would not help after an unsuccessful one.
     fs.look_for_room_every(Duration::from_secs(3600));
     let data = bytes(9, 50_000);
-    let room = fs.room().available;
-    let files = room / 100 * FULL / WRITERS / data.len() as u64;
+    let available_bytes = fs.statfs().available_bytes;
+    let files = available_bytes / 100 * FULL / WRITERS / data.len() as u64;
     let write = &|writer| {
         // In hashed order, so that the deletes are everywhere.
         let name = |i: u64| format!("{:x}-{writer}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).into_bytes();
