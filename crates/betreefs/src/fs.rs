@@ -150,7 +150,7 @@ impl Fs {
     }
 
     /// Sets the interval between two searches for free space in a full file system (default 1 s); each search is a checkpoint.
-    pub fn look_for_room_every(&mut self, interval: Duration) {
+    pub fn set_reclaim_interval(&mut self, interval: Duration) {
         self.look_again = interval;
     }
 

@@ -9,7 +9,7 @@ use betree::CrashStorage;
 fn full_disk_returns_enospc_and_deletes_still_work() {
     let disk = disk(SMALL);
     let mut fs = open(&disk);
-    fs.look_for_room_every(Duration::ZERO);
+    fs.set_reclaim_interval(Duration::ZERO);
     let data = bytes(3, 100_000);
     let mut made = Vec::new();
     let full = loop {
@@ -38,7 +38,7 @@ fn full_disk_returns_enospc_and_deletes_still_work() {
 fn failed_sparse_write_leaves_no_stored_blocks() {
     let disk = disk(SMALL);
     let mut fs = open(&disk);
-    fs.look_for_room_every(Duration::ZERO);
+    fs.set_reclaim_interval(Duration::ZERO);
     let sparse = file(&fs, ROOT, b"sparse").unwrap().ino;
     fs.write(sparse, 1 << 20, b"end", false).unwrap();
     let filler = file(&fs, ROOT, b"filler").unwrap().ino;
@@ -134,7 +134,7 @@ fn replacing_files_works_on_a_nearly_full_disk() {
     let disk = disk(4 * SMALL);
     let mut fs = open(&disk);
     // A second search would not help after an unsuccessful one.
-    fs.look_for_room_every(Duration::from_secs(3600));
+    fs.set_reclaim_interval(Duration::from_secs(3600));
     let data = bytes(9, 50_000);
     let available_bytes = fs.statfs().available_bytes;
     let files = available_bytes / 100 * FULL / WRITERS / data.len() as u64;
@@ -162,7 +162,7 @@ fn deletes_trigger_a_new_search_for_free_space() {
     let disk = Arc::new(CrashStorage::of(disk(SMALL).image()));
     let options = Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() };
     let mut fs = Fs::open(disk.clone(), options).unwrap();
-    fs.look_for_room_every(Duration::from_secs(3600));
+    fs.set_reclaim_interval(Duration::from_secs(3600));
     let ino = file(&fs, ROOT, b"filler").unwrap().ino;
     let piece = bytes(5, 16 << 10);
     let mut at = 0;
