@@ -428,7 +428,7 @@ impl Filesystem for Served {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        self.empty(self.fs.allocate(ino.0, offset, length, mode), reply);
+        self.empty(self.fs.fallocate(ino.0, offset, length, mode), reply);
     }
 
     fn ioctl(

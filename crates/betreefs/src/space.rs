@@ -33,7 +33,7 @@ impl Fs {
     ///
     /// # Errors
     /// `EOPNOTSUPP` for unsupported modes, `EFBIG`, `ENOSPC`.
-    pub fn allocate(&self, ino: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
+    pub fn fallocate(&self, ino: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
         let keep = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
         let punch = mode & libc::FALLOC_FL_PUNCH_HOLE != 0;
         let zero = mode & libc::FALLOC_FL_ZERO_RANGE != 0;

@@ -247,7 +247,7 @@ impl Both {
             Op::Punch(file, at, n) => {
                 let Some(file) = pick(&self.model.files(), file) else { return };
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-                self.fs().allocate(self.model.nodes[file].ino, at.into(), n.into(), mode).unwrap();
+                self.fs().fallocate(self.model.nodes[file].ino, at.into(), n.into(), mode).unwrap();
                 let data = self.model.data(file);
                 let (from, to) = ((at as usize).min(data.len()), ((at + n) as usize).min(data.len()));
                 data[from..to].fill(0);
