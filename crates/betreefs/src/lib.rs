@@ -40,7 +40,7 @@ pub use error::{Error, Result};
 pub use fs::{Caller, Fs, ROOT};
 pub use fuse::checkpoint;
 pub use key::NAME_MAX;
-pub use mount::{KIND, kernel_options, mount, serve};
+pub use mount::{FS_TYPE, kernel_options, mount, serve};
 pub use options::MountOptions;
 pub use read_ahead::read_ahead;
 pub use record::Time;

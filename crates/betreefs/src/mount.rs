@@ -46,7 +46,7 @@ const UNCOUNTED: usize = 24 << 20;
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The file system type in the mount table.
-pub const KIND: &str = "fuse.betreefs";
+pub const FS_TYPE: &str = "fuse.betreefs";
 
 enum Event {
     /// A signal requested the unmount.
@@ -218,7 +218,7 @@ fn attach(
         OpenOptions::new().read(true).write(true).open(path).context("opening", path)?.into();
     let data = format!("fd={},rootmode=40000,user_id=0,group_id=0,{}", device.as_raw_fd(), kernel_options());
     let data = CString::new(data).expect("the options contain no zero byte");
-    rustix::mount::mount(image, dir, KIND, options.flags(), Some(data.as_c_str()))
+    rustix::mount::mount(image, dir, FS_TYPE, options.flags(), Some(data.as_c_str()))
         .context("mounting on", dir)?;
     let session = device
         .try_clone()

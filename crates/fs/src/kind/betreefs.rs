@@ -38,7 +38,7 @@ impl FileSystem for Betreefs {
         Some(Serving {
             what: format!("betreefs on {}", device.display()),
             source: device.to_owned(),
-            kind: betreefs::KIND,
+            kind: betreefs::FS_TYPE,
             options: kernel_options,
             args: args.into_iter().chain([device.into()]).collect(),
         })
