@@ -42,7 +42,7 @@ pub use fuse::checkpoint;
 pub use key::NAME_MAX;
 pub use mount::{FS_TYPE, kernel_options, mount, serve};
 pub use options::MountOptions;
-pub use read_ahead::read_ahead;
+pub use read_ahead::set_read_ahead;
 pub use record::Time;
 pub use rename::Rename;
 pub use space::SpaceUsage;

@@ -22,7 +22,7 @@ use crate::fuse::{REQUEST_MAX_BYTES, Served};
 use crate::image;
 use crate::options::MountOptions;
 use crate::prune::Pruner;
-use crate::read_ahead::read_ahead;
+use crate::read_ahead::set_read_ahead;
 
 /// Interval of log writes while changes occur.
 const LOG: Duration = Duration::from_secs(1);
@@ -77,7 +77,7 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
     run(session, tell);
     let pruner = Pruner::start(Arc::clone(&fs), device, inodes(options));
     // Without root the kernel's default remains.
-    let _ = read_ahead(&dir);
+    let _ = set_read_ahead(&dir);
     ready();
     let unmount = || {
         // A busy file system stays mounted: a second signal tries again.

@@ -106,7 +106,7 @@ impl FileSystem for Betreefs {
 
     /// The page cache of the mount is filled from the server's memory; the server reads ahead on the disk in the layout of the store.
     fn set_read_ahead(&self, root: &Path, _kb: u32) -> Result<(), Error> {
-        Ok(betreefs::read_ahead(root)?)
+        Ok(betreefs::set_read_ahead(root)?)
     }
 
     fn settle(&self, root: &Path) -> Result<(), Error> {
