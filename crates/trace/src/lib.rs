@@ -23,7 +23,7 @@ mod stat;
 mod writer;
 
 pub use blobs::{BlobPack, BlobPackWriter};
-pub use check::Checked;
+pub use check::ValidatingSource;
 pub use digest::{Digesting, TraceDigest};
 pub use error::Error;
 pub use jsonl::{JsonlReader, write_jsonl};

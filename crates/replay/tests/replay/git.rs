@@ -92,7 +92,7 @@ fn git_directory_has_the_objects_that_git_writes() {
     let labels = extracted.labels();
     let options = Options { threads: 2, ..Options::default() };
     let mut replay = Replay::labelled(replay_dir.path(), &options, labels).unwrap();
-    apply(&mut replay, &mut trace::Checked::new(&mut extracted));
+    apply(&mut replay, &mut trace::ValidatingSource::new(&mut extracted));
     let (real, made) = (below_git(live_dir.path()), below_git(replay_dir.path()));
     assert_eq!(real.loose.keys().collect::<Vec<_>>(), made.loose.keys().collect::<Vec<_>>());
     // Another implementation of the same compression differs by a few bytes per object.

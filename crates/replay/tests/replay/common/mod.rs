@@ -11,7 +11,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use senesce_replay::{Flow, Options, Outcome, Replay};
 use tempfile::TempDir;
-use trace::{Checked, Content, DirId, FileId, Op, ROOT};
+use trace::{Content, DirId, FileId, Op, ROOT, ValidatingSource};
 
 /// A directory for a replay, in memory if possible, because traces sync often.
 pub fn dir() -> TempDir {
@@ -70,7 +70,7 @@ pub fn traces(most: usize) -> impl Strategy<Value = Vec<Op>> {
         |dice| {
             let mut model = Model::default();
             let ops: Vec<Op> = dice.into_iter().filter_map(|dice| model.next(dice)).collect();
-            let mut checked = Checked::new(ops.clone().into_iter());
+            let mut checked = ValidatingSource::new(ops.clone().into_iter());
             let mut batch = vec![Op::Checkpoint { number: 0 }];
             while !batch.is_empty() {
                 trace::Source::next_batch(&mut checked, &mut batch)
