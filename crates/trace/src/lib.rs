@@ -24,7 +24,7 @@ mod writer;
 
 pub use blobs::{BlobPack, BlobPackWriter};
 pub use check::ValidatingSource;
-pub use digest::{Digesting, TraceDigest};
+pub use digest::{DigestingSource, TraceDigest};
 pub use error::Error;
 pub use jsonl::{JsonlReader, write_jsonl};
 pub use labels::{BlobId, FileLabel, Labels, is_name};

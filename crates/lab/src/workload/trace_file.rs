@@ -6,7 +6,7 @@ use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trace::{Digesting, Labels, Op, SavedLabels, Source, ValidatingSource};
+use trace::{DigestingSource, Labels, Op, SavedLabels, Source, ValidatingSource};
 
 /// A trace in either format, with its labels and contents files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ impl TraceFile {
 
 /// The digest of a trace, and the numbers of its checkpoints.
 fn scan(file: &Path) -> Result<(String, Vec<u64>), Error> {
-    let mut digesting = Digesting::new(trace::open(file)?.0);
+    let mut digesting = DigestingSource::new(trace::open(file)?.0);
     let mut source = Ending::new(ValidatingSource::new(&mut digesting));
     let (mut rounds, mut batch) = (Vec::new(), Vec::new());
     loop {
