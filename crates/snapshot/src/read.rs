@@ -143,7 +143,7 @@ impl Rows {
             self.above.push((ROOT, Vec::new()));
             return Ok(());
         };
-        if !trace::is_name(name) {
+        if !trace::is_valid_name(name) {
             return Err(format!("{:?} is not a valid entry name", name.escape_ascii().to_string()));
         }
         while self.above.last().is_some_and(|(dir, _)| *dir != entry.parent) {

@@ -21,7 +21,7 @@ use tempfile::NamedTempFile;
 
 use crate::atomic_file;
 use crate::blobs::BlobPack;
-use crate::labels::{BlobId, FileLabel, Labels, is_name};
+use crate::labels::{BlobId, FileLabel, Labels, is_valid_name};
 use crate::{DirId, Error, FileId};
 use parquet_file::column::{Column, ColumnReader, io_error};
 use parquet_file::pairs::Pairs;
@@ -215,7 +215,7 @@ impl SavedLabels {
     ) -> Result<(), String> {
         let number = number.ok_or("a label has no number")?;
         let name = name
-            .filter(|name| is_name(name))
+            .filter(|name| is_valid_name(name))
             .ok_or_else(|| format!("number {number} has an invalid file name"))?;
         let name = name.to_vec();
         let blob = match blob {

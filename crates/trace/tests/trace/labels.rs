@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use senesce_trace::{
     BlobId, BlobPack, BlobPackWriter, DirId, Error, FileId, FileLabel, LabelWriter, Labels, SavedLabels,
-    blobs_path, is_name, labels_path,
+    blobs_path, is_valid_name, labels_path,
 };
 
 const DIGEST: &str = "of the trace";
@@ -23,7 +23,7 @@ fn directory() -> tempfile::TempDir {
 }
 
 fn any_name() -> impl Strategy<Value = Vec<u8>> {
-    prop::collection::vec(any::<u8>(), 1..40).prop_filter("no name", |name| is_name(name))
+    prop::collection::vec(any::<u8>(), 1..40).prop_filter("no name", |name| is_valid_name(name))
 }
 
 fn any_files() -> impl Strategy<Value = Files> {
@@ -138,10 +138,10 @@ fn trace_is_rejected_as_labels() {
 #[test]
 fn names_outside_directory_are_rejected() {
     for name in [&b""[..], b".", b"..", b"a/b", b"/", b"a\0b", &[b'a'; 256]] {
-        assert!(!is_name(name), "{}", name.escape_ascii());
+        assert!(!is_valid_name(name), "{}", name.escape_ascii());
     }
     for name in [&b"..."[..], b"a b", b"\n", &[255], &[b'a'; 255]] {
-        assert!(is_name(name), "{}", name.escape_ascii());
+        assert!(is_valid_name(name), "{}", name.escape_ascii());
     }
     let dir = directory();
     let trace = dir.path().join("a.parquet");
