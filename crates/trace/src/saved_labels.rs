@@ -138,8 +138,8 @@ pub struct SavedLabels {
 }
 
 impl SavedLabels {
-    /// The labels beside the trace `trace` with the digest `trace_sha256`; `None` without labels.
-    pub fn beside(trace: &Path, trace_sha256: &str) -> Result<Option<Self>, Error> {
+    /// Loads the labels of the trace `trace` with the digest `trace_sha256`; `None` without labels.
+    pub fn load(trace: &Path, trace_sha256: &str) -> Result<Option<Self>, Error> {
         let path = labels_path(trace);
         let file = match input::open(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -57,7 +57,7 @@ impl TraceFile {
             return Ok(None);
         }
         let reader = trace::TraceReader::open(&self.file)?;
-        let labels = SavedLabels::beside(&self.file, &reader.summary().sha256)?;
+        let labels = SavedLabels::load(&self.file, &reader.summary().sha256)?;
         Ok(labels.map(|labels| Arc::new(labels) as Arc<dyn Labels>))
     }
 }

@@ -154,7 +154,7 @@ fn saved_history_replays_without_its_repository() {
         apply(&mut replay, &mut source);
     }
     let mut reader = TraceReader::open(&path).unwrap();
-    let labels = SavedLabels::beside(&path, &reader.summary().sha256).unwrap().expect("the trace has labels");
+    let labels = SavedLabels::load(&path, &reader.summary().sha256).unwrap().expect("the trace has labels");
     assert!(labels.has_contents());
     let options = Options { threads: 2, ..Options::default() };
     let mut replay = Replay::labelled(trees[1].path(), &options, Arc::new(labels)).unwrap();

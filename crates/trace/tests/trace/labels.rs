@@ -73,7 +73,7 @@ proptest! {
         let trace = dir.path().join("a.parquet");
         write_labels(&trace, &files, &dirs);
         write_blobs(&trace, &blobs);
-        let labels = SavedLabels::beside(&trace, DIGEST).unwrap().unwrap();
+        let labels = SavedLabels::load(&trace, DIGEST).unwrap().unwrap();
         for (file, label) in &files {
             prop_assert_eq!(labels.file(FileId(*file)), Some(label.clone()));
         }
@@ -100,7 +100,7 @@ proptest! {
             false => *place.get_mut(&mut bytes) ^= flip,
         }
         fs::write(&path, bytes).unwrap();
-        let error = SavedLabels::beside(&trace, DIGEST).err().expect("damaged labels must be rejected");
+        let error = SavedLabels::load(&trace, DIGEST).err().expect("damaged labels must be rejected");
         prop_assert!(matches!(error, Error::Labels { .. }), "{}", error);
         prop_assert!(!error.to_string().contains('\n'));
     }
@@ -119,9 +119,9 @@ proptest! {
 fn labels_of_another_trace_are_rejected() {
     let dir = directory();
     let trace = dir.path().join("a.parquet");
-    assert!(SavedLabels::beside(&trace, DIGEST).unwrap().is_none());
+    assert!(SavedLabels::load(&trace, DIGEST).unwrap().is_none());
     example(&trace);
-    let error = SavedLabels::beside(&trace, "of another one").err().unwrap().to_string();
+    let error = SavedLabels::load(&trace, "of another one").err().unwrap().to_string();
     assert!(error.contains("another trace"), "{error}");
 }
 
@@ -131,7 +131,7 @@ fn trace_is_rejected_as_labels() {
     let trace = dir.path().join("a.parquet");
     crate::support::write(&trace, &crate::support::each_kind());
     fs::rename(&trace, labels_path(&trace)).unwrap();
-    let error = SavedLabels::beside(&trace, DIGEST).err().unwrap().to_string();
+    let error = SavedLabels::load(&trace, DIGEST).err().unwrap().to_string();
     assert!(error.contains("another program"), "{error}");
 }
 
@@ -146,5 +146,5 @@ fn names_outside_directory_are_rejected() {
     let dir = directory();
     let trace = dir.path().join("a.parquet");
     write_labels(&trace, &BTreeMap::new(), &BTreeMap::from([(1, b"..".to_vec())]));
-    assert!(SavedLabels::beside(&trace, DIGEST).is_err());
+    assert!(SavedLabels::load(&trace, DIGEST).is_err());
 }
