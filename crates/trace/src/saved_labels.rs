@@ -24,7 +24,7 @@ use crate::blobs::BlobPack;
 use crate::labels::{BlobId, FileLabel, Labels, is_valid_name};
 use crate::{DirId, Error, FileId};
 use parquet_file::column::{Column, ColumnReader, io_error};
-use parquet_file::pairs::Pairs;
+use parquet_file::metadata::KeyValueMetadata;
 use parquet_file::seal;
 
 /// The format version, the only one so far.
@@ -168,7 +168,7 @@ impl SavedLabels {
         let text = |e: ParquetError| format!("it is damaged or from another program ({e})");
         let file = SerializedFileReader::new(file).map_err(text)?;
         let metadata = file.metadata().file_metadata();
-        let pairs = Pairs(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice));
+        let pairs = KeyValueMetadata(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice));
         match pairs.text("labels_version").as_deref() {
             Some(VERSION) if *metadata.schema() == **SCHEMA => {}
             Some(version) if version != VERSION => {

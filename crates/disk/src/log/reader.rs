@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{FileReader as _, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
-use parquet_file::pairs::Pairs;
+use parquet_file::metadata::KeyValueMetadata;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -80,10 +80,10 @@ impl LogReader {
 
 /// Parses the metadata of a log, or returns why this program cannot read it.
 fn from_pairs(pairs: &[KeyValue]) -> Result<(LogInfo, u64), String> {
-    let pairs = Pairs(pairs);
+    let pairs = KeyValueMetadata(pairs);
     pairs.check_version("log", VERSION, "it is not a request log")?;
     let size_bytes = pairs.number("size_bytes")?;
-    let info = LogInfo { model: pairs.needed("model")?, size_bytes, tool: pairs.needed("tool")? };
+    let info = LogInfo { model: pairs.required("model")?, size_bytes, tool: pairs.required("tool")? };
     Ok((info, pairs.number("requests")?))
 }
 
