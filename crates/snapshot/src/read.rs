@@ -32,7 +32,7 @@ fn open<T>(path: &Path, read: impl Fn(&SerializedFileReader<File>) -> Result<T, 
     let file = input::open(path).map_err(Error::io("opening", path))?;
     let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
     // Parquet decoders trust the lengths in a file, so verify the seal before decoding anything.
-    if !seal::is_whole(&file).map_err(Error::io("reading", path))? {
+    if !seal::is_intact(&file).map_err(Error::io("reading", path))? {
         let why = "it is truncated, damaged or from another program; take or fetch it again";
         return Err(foreign(why.into()));
     }

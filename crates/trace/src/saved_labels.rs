@@ -69,7 +69,7 @@ impl LabelWriter {
         let mut file =
             SerializedFileWriter::new(atomic_file::begin(&path)?, SCHEMA.clone(), Arc::new(properties))
                 .map_err(|e| failed(io_error(e)))?;
-        file.write_all(&seal::BLANK).map_err(failed)?;
+        file.write_all(&seal::PLACEHOLDER).map_err(failed)?;
         let (kind, number, name, blob) = Default::default();
         Ok(Self { path, file, kind, number, name, blob, rows: 0 })
     }
@@ -147,7 +147,7 @@ impl SavedLabels {
         };
         let foreign = |why: String| Error::Labels { path: path.clone(), why };
         let blank = "it is truncated, damaged or from another program; create or fetch it again";
-        if !seal::is_whole(&file).map_err(atomic_file::failed("reading", &path))? {
+        if !seal::is_intact(&file).map_err(atomic_file::failed("reading", &path))? {
             return Err(foreign(blank.into()));
         }
         let mut labels = Self { files: HashMap::new(), dirs: HashMap::new(), blobs: None };

@@ -28,7 +28,7 @@ impl LogReader {
     pub fn open(path: &Path) -> Result<LogReader, Error> {
         let foreign = |why: String| Error::Log { path: path.to_owned(), why };
         let file = input::open(path).context("opening the request log", path)?;
-        if !parquet_file::seal::is_whole(&file).context("reading the request log", path)? {
+        if !parquet_file::seal::is_intact(&file).context("reading the request log", path)? {
             return Err(foreign(
                 "it is truncated, damaged or from another program; create or fetch it again".to_owned(),
             ));

@@ -33,7 +33,7 @@ impl LogWriter {
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(io_error)
             .context("creating the request log", path)?;
-        file.write_all(&parquet_file::seal::BLANK).context("writing the request log", path)?;
+        file.write_all(&parquet_file::seal::PLACEHOLDER).context("writing the request log", path)?;
         for (key, value) in [
             ("log", VERSION.to_string()),
             ("model", info.model.clone()),
