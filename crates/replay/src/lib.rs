@@ -28,7 +28,7 @@ mod verify;
 mod walk;
 
 pub use contents::{Position, contents, find_contents};
-pub use engine::{Engine, Null, Trouble};
+pub use engine::{Engine, FailureCause, Null};
 pub use error::Error;
 pub use failures::Failure;
 pub use fill::{Filled, fill, fill_share};

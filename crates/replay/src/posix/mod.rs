@@ -17,7 +17,7 @@ use crate::dirs::Dirs;
 use crate::lost::LostFiles;
 use crate::names::Names;
 use crate::tree::{Directories, Tree};
-use crate::{Engine, Error, Options, Share, Trouble, limits, walk};
+use crate::{Engine, Error, FailureCause, Options, Share, limits, walk};
 
 /// Applies operations below one directory of a mounted file system.
 pub struct Posix {
@@ -66,7 +66,7 @@ impl Posix {
         Ok(((0..size).map(engine).collect(), tree))
     }
 
-    fn attempt(&mut self, op: &Op) -> Result<(), Trouble> {
+    fn attempt(&mut self, op: &Op) -> Result<(), FailureCause> {
         match *op {
             Op::Mkdir { dir, parent } => self.mkdir(dir, parent)?,
             Op::Rmdir { dir, parent } => self.rmdir(dir, parent)?,
@@ -114,11 +114,11 @@ impl Posix {
 }
 
 impl Engine for Posix {
-    fn apply(&mut self, op: &Op) -> Result<(), Trouble> {
+    fn apply(&mut self, op: &Op) -> Result<(), FailureCause> {
         match self.attempt(op) {
             // It was applied before, or a later operation was applied that removed what this one needs.
             // With labels, a later operation may also have replaced a file by a directory or vice versa.
-            Err(Trouble::Os(Errno::NOENT | Errno::ISDIR | Errno::NOTDIR)) if self.redoes() => Ok(()),
+            Err(FailureCause::Os(Errno::NOENT | Errno::ISDIR | Errno::NOTDIR)) if self.redoes() => Ok(()),
             done => done,
         }
     }
