@@ -112,7 +112,7 @@ impl Distributor<'_> {
                 return Flow::Stop;
             }
             match self.to.send_timeout(load, POLL_INTERVAL) {
-                Ok(()) => return Flow::Go,
+                Ok(()) => return Flow::Continue,
                 Err(SendTimeoutError::Timeout(back)) => load = back,
                 Err(SendTimeoutError::Disconnected(_)) => {
                     unreachable!("threads take files until the channel closes")

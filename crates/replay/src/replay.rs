@@ -34,7 +34,7 @@ pub struct Progress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
     /// Continue.
-    Go,
+    Continue,
     /// Stop.
     Stop,
 }

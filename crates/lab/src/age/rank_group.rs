@@ -112,7 +112,7 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
     let mut feed = Feed::new(ager, &mut digest, None);
     feed.skip(job.legs.last().map_or(0, |leg| leg.done))?;
     let mut replay = Replay::posix(target.root(), &options)?;
-    let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Go };
+    let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Continue };
     loop {
         let part = match receive(group)? {
             Next::Replay(operations) => {

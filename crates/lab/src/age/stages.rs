@@ -270,7 +270,7 @@ impl Stages<'_> {
         let over = |start: Instant| self.spec.time.is_some_and(|time| start.elapsed() >= time);
         let outcome = replay.run(feed, None, &mut |progress| {
             watch.at(done - first + progress.operations);
-            if disk::interrupted() || (over(start) && !shared) { Flow::Stop } else { Flow::Go }
+            if disk::interrupted() || (over(start) && !shared) { Flow::Stop } else { Flow::Continue }
         })?;
         if !disk::interrupted() || !shared {
             self.target().settle()?;
@@ -339,7 +339,7 @@ impl Stages<'_> {
         let share = self.ranks.share();
         let filled = replay::fill_share(&root, self.spec.conditions.seed, threads, share, &mut |bytes| {
             watch.at(bytes);
-            if disk::interrupted() { Flow::Stop } else { Flow::Go }
+            if disk::interrupted() { Flow::Stop } else { Flow::Continue }
         })?;
         let filled = self.ranks.gather(Part { errors: filled.errors, ..Part::of(&[]) })?;
         if filled.interrupted {

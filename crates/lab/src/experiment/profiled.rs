@@ -248,7 +248,7 @@ impl Aging {
         let mut replay = Replay::posix(target.root(), &options)?;
         replay.run(&mut feed, None, &mut |progress| {
             watch.at(progress.operations);
-            if disk::interrupted() { Flow::Stop } else { Flow::Go }
+            if disk::interrupted() { Flow::Stop } else { Flow::Continue }
         })?;
         if disk::interrupted() {
             return Err(interrupted());

@@ -23,7 +23,7 @@ pub(super) fn apply(
 ) -> Result<(), Error> {
     let outcome = replay.run(source, None, &mut |progress| {
         watch.at(progress.operations);
-        if disk::interrupted() { Flow::Stop } else { Flow::Go }
+        if disk::interrupted() { Flow::Stop } else { Flow::Continue }
     })?;
     if outcome.ended == Ended::Watch {
         return Err(interrupted());

@@ -72,12 +72,12 @@ fn fill_moves_no_block_and_leaves_nothing_unwritten() {
             assert_eq!(replay.errors(), [], "{fs}");
 
             let before = blocks(&root);
-            let filled = fill(&root, SEED, 2, &mut |_| Flow::Go).unwrap();
+            let filled = fill(&root, SEED, 2, &mut |_| Flow::Continue).unwrap();
             assert_eq!((filled.files as usize, filled.errors), (files(&root).len(), 0), "{fs}");
             assert!(filled.bytes > 20 << 20, "{fs}: {filled:?}");
             assert!(before == blocks(&root), "{fs}: blocks have moved");
 
-            let again = fill(&root, SEED, 1, &mut |_| Flow::Go).unwrap();
+            let again = fill(&root, SEED, 1, &mut |_| Flow::Continue).unwrap();
             assert_eq!(again.bytes, 0, "{fs}: filled ranges are not filled again");
             let verified = verify(&root, SEED).unwrap();
             assert_eq!((verified.wrong, verified.first_wrong.as_deref()), (0, None), "{fs}");
@@ -101,9 +101,10 @@ fn fill_can_be_stopped_and_continued() {
     let Some(image) = Image::new("ext4", 320, &["-q"]) else { return };
     let root = image.root();
     replay(&root, &Options::default(), &creates(0, 3000, ROOT, 50_000).collect::<Vec<_>>());
-    let stopped = fill(&root, SEED, 2, &mut |bytes| if bytes > 0 { Flow::Stop } else { Flow::Go }).unwrap();
+    let stopped =
+        fill(&root, SEED, 2, &mut |bytes| if bytes > 0 { Flow::Stop } else { Flow::Continue }).unwrap();
     assert!((1..3000).contains(&stopped.files), "{stopped:?}");
-    let rest = fill(&root, SEED, 2, &mut |_| Flow::Go).unwrap();
+    let rest = fill(&root, SEED, 2, &mut |_| Flow::Continue).unwrap();
     assert_eq!((stopped.bytes + rest.bytes, rest.files), (3000 * 50_000, 3000));
 }
 
@@ -140,6 +141,6 @@ fn foreign_files_are_ignored() {
     fs::write(root.path().join("README"), "not ours").unwrap();
     fs::create_dir(root.path().join("docs")).unwrap();
     fs::write(root.path().join("docs/f1"), "not ours").unwrap();
-    assert_eq!(fill(root.path(), SEED, 1, &mut |_| Flow::Go).unwrap().files, 0);
+    assert_eq!(fill(root.path(), SEED, 1, &mut |_| Flow::Continue).unwrap().files, 0);
     assert_eq!(verify(root.path(), SEED).unwrap().files, 0);
 }

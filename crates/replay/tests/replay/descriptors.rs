@@ -29,7 +29,7 @@ fn thousands_of_directories_need_few_descriptors() {
             let mut most = 0;
             let mut watch = |_: &_| {
                 most = most.max(std::fs::read_dir("/proc/self/fd").unwrap().count());
-                Flow::Go
+                Flow::Continue
             };
             let outcome = replay.run(&mut Vec::from(&ops[..]).into_iter(), None, &mut watch).unwrap();
             assert_eq!((outcome.operations as usize, replay.errors()), (ops.len(), [].as_slice()));

@@ -72,7 +72,7 @@ fn run_stops_on_full_file_system() {
         // With free space again, the same replay continues.
         (0..100).for_each(|file| drop(std::fs::remove_file(image.root().join(format!("f{file:x}")))));
         let more: Vec<Op> = creates(9000, 20, ROOT, 64 << 10).collect();
-        let again = first.run(&mut more.into_iter(), Some(20), &mut |_| Flow::Go).unwrap();
+        let again = first.run(&mut more.into_iter(), Some(20), &mut |_| Flow::Continue).unwrap();
         assert_eq!((again.operations, again.ended), (20, Ended::Most));
     }
 }
@@ -103,7 +103,7 @@ fn auto_writes_where_direct_writes_are_buffered() {
         let grouped = Options { inline_limit_bytes: 0, grouped_limit_bytes: 64 << 10, ..Options::default() };
         let (_, auto) = replay(&image.root(), &grouped, &ops);
         assert_eq!(auto.errors(), []);
-        let filled = fill(&image.root(), 0, 1, &mut |_| Flow::Go).unwrap();
+        let filled = fill(&image.root(), 0, 1, &mut |_| Flow::Continue).unwrap();
         assert_eq!((filled.files, filled.errors), (sizes.len() as u64, 0));
         let verified = verify(&image.root(), 0).unwrap();
         assert_eq!(verified, all_verified(sizes.len() as u64, sizes.iter().sum()), "{mkfs:?}, {mount}");
@@ -141,7 +141,7 @@ fn lost_device_is_counted_without_panic() {
         shut_down(&image);
         let mut ops: Vec<Op> = creates(100, 10, ROOT, 10_000).collect();
         ops.extend((0..10).map(|file| Op::Delete { file: FileId(file), parent: ROOT }));
-        let outcome = replay.run(&mut ops.into_iter(), None, &mut |_| Flow::Go).unwrap();
+        let outcome = replay.run(&mut ops.into_iter(), None, &mut |_| Flow::Continue).unwrap();
         assert_eq!((outcome.operations, outcome.ended), (20, Ended::Source));
         assert_eq!(count(&replay, "create", "EIO"), 10, "{fs}: {:?}", replay.errors());
         assert_eq!(count(&replay, "delete", "EIO"), 10, "{fs}: {:?}", replay.errors());

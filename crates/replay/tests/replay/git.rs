@@ -21,7 +21,7 @@ fn sample_repository(commits: u64, seed: u64) -> tempfile::TempDir {
 
 /// Applies all operations that `source` currently has.
 fn apply(replay: &mut Replay, source: &mut dyn Source) {
-    let outcome = replay.run(source, None, &mut |_| Flow::Go).unwrap();
+    let outcome = replay.run(source, None, &mut |_| Flow::Continue).unwrap();
     assert_eq!(outcome.ended, Ended::Source);
     assert_eq!(replay.errors(), [], "operations failed");
 }
@@ -207,7 +207,7 @@ fn interrupted_replay_can_be_redone() {
         let mut source = extracted();
         let options = Options { redo_first: cut, threads: 2, ..Options::default() };
         let mut replay = Replay::labelled(twice.path(), &options, source.labels()).unwrap();
-        cut = replay.run(&mut source, most, &mut |_| Flow::Go).unwrap().operations;
+        cut = replay.run(&mut source, most, &mut |_| Flow::Continue).unwrap().operations;
         assert_eq!(replay.errors(), []);
     }
     assert_eq!(working_tree_digest(once.path()).unwrap(), working_tree_digest(twice.path()).unwrap());

@@ -64,13 +64,13 @@ proptest! {
         let mut source = ops.clone().into_iter();
         let mut done = 0;
         for cut in cuts {
-            let outcome = replay.run(&mut source, Some(cut), &mut |_| Flow::Go).unwrap();
+            let outcome = replay.run(&mut source, Some(cut), &mut |_| Flow::Continue).unwrap();
             let left = ops.len() as u64 - done;
             prop_assert_eq!(outcome.operations, cut.min(left));
             prop_assert_eq!(outcome.ended, if cut <= left { Ended::Most } else { Ended::Source });
             done += outcome.operations;
         }
-        replay.run(&mut source, None, &mut |_| Flow::Go).unwrap();
+        replay.run(&mut source, None, &mut |_| Flow::Continue).unwrap();
         prop_assert_eq!(replay.errors(), &[]);
         prop_assert_eq!(tree(whole.path()), tree(parts.path()));
     }
@@ -108,7 +108,7 @@ fn watch_sees_progress_and_can_stop() {
         let mut watch = |progress: &senesce_replay::Progress| {
             assert!(progress.operations > seen);
             seen = progress.operations;
-            if seen >= 1000 { Flow::Stop } else { Flow::Go }
+            if seen >= 1000 { Flow::Stop } else { Flow::Continue }
         };
         let outcome =
             replay.run(&mut Vec::from(&ops[before as usize..]).into_iter(), None, &mut watch).unwrap();
@@ -161,6 +161,6 @@ fn options_are_parsed_from_words() {
 fn null_engine_only_counts() {
     let mut replay = Replay::null(&options(2));
     let ops: Vec<Op> = creates(0, 10_000, DirId(3), 5).collect();
-    let outcome = replay.run(&mut ops.into_iter(), Some(9_000), &mut |_| Flow::Go).unwrap();
+    let outcome = replay.run(&mut ops.into_iter(), Some(9_000), &mut |_| Flow::Continue).unwrap();
     assert_eq!(outcome, Outcome { operations: 9_000, ended: Ended::Most });
 }

@@ -21,8 +21,9 @@ pub fn dir() -> TempDir {
 /// Replays `ops` into `root` to the end.
 pub fn replay(root: &Path, options: &Options, ops: &[Op]) -> (Outcome, Replay) {
     let mut replay = Replay::posix(root, options).expect("the root can be opened");
-    let outcome =
-        replay.run(&mut Vec::from(ops).into_iter(), None, &mut |_| Flow::Go).expect("a list has no errors");
+    let outcome = replay
+        .run(&mut Vec::from(ops).into_iter(), None, &mut |_| Flow::Continue)
+        .expect("a list has no errors");
     (outcome, replay)
 }
 
