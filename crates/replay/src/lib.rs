@@ -34,7 +34,7 @@ pub use failures::Failure;
 pub use fill::{Filled, fill, fill_share};
 pub use options::{Data, OnFull, Options};
 pub use posix::Posix;
-pub use replay::{Ended, Flow, Outcome, Progress, Replay};
+pub use replay::{Flow, Outcome, Progress, Replay, StopReason};
 pub use share::Share;
 pub use tree::Directories;
 pub use verify::{Verified, verify};

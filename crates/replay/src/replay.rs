@@ -45,19 +45,22 @@ pub struct Outcome {
     /// Operations of this run: exactly this many of the source were applied or counted as failures.
     pub operations: u64,
     /// Why it ended.
-    pub ended: Ended,
+    pub stop_reason: StopReason,
 }
 
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum StopReason {
     /// The source has no more operations.
-    Source,
+    #[serde(rename = "source")]
+    EndOfSource,
     /// The requested number of operations was applied.
-    Most,
+    #[serde(rename = "most")]
+    OperationLimit,
     /// `watch` stopped the run.
-    Watch,
+    #[serde(rename = "watch")]
+    Cancelled,
     /// The file system is full, and [`OnFull::Stop`](crate::OnFull::Stop) is set.
     Full,
 }
@@ -214,15 +217,15 @@ impl Run<'_> {
     ) -> Result<Outcome> {
         let started = Instant::now();
         let mut operations = 0;
-        let ended = loop {
+        let reason = loop {
             if self.ledger.is_full() {
-                break Ended::Full;
+                break StopReason::Full;
             }
             if operations == self.most {
-                break Ended::Most;
+                break StopReason::OperationLimit;
             }
             match self.step(pool, self.most - operations) {
-                Ok(0) => break Ended::Source,
+                Ok(0) => break StopReason::EndOfSource,
                 Ok(taken) => operations += taken,
                 Err(error) => {
                     pool.finish();
@@ -231,11 +234,12 @@ impl Run<'_> {
             }
             let progress = Progress { operations, errors: self.ledger.errors(), elapsed: started.elapsed() };
             if watch(&progress) == Flow::Stop {
-                break Ended::Watch;
+                break StopReason::Cancelled;
             }
         };
         pool.finish();
-        Ok(Outcome { operations, ended: if self.ledger.is_full() { Ended::Full } else { ended } })
+        let stop_reason = if self.ledger.is_full() { StopReason::Full } else { reason };
+        Ok(Outcome { operations, stop_reason })
     }
 
     /// Applies the next few operations and returns their number; 0 at the end.

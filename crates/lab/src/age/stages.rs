@@ -10,7 +10,7 @@ use crate::{Error, messages, space};
 use disk::Session;
 use fs::{DirTarget, Place, Target};
 use ranks::{Group, threads};
-use replay::{Ended, Failure, Flow, Options, Replay};
+use replay::{Failure, Flow, Options, Replay, StopReason};
 use results::measures::{self, Measure};
 use results::{Measurement, NewRun, Watch};
 use std::sync::Arc;
@@ -295,10 +295,10 @@ impl Stages<'_> {
                 self.spec.name
             )));
         }
-        Ok(match outcome.ended {
-            Ended::Full => Some(Some(StoppedBy::Full)),
-            Ended::Watch => Some(Some(StoppedBy::Time)),
-            Ended::Most | Ended::Source => {
+        Ok(match outcome.stop_reason {
+            StopReason::Full => Some(Some(StoppedBy::Full)),
+            StopReason::Cancelled => Some(Some(StoppedBy::Time)),
+            StopReason::OperationLimit | StopReason::EndOfSource => {
                 if self.spec.fit.is_some_and(|fit| feed.ager.reached().p_value() >= fit) {
                     Some(Some(StoppedBy::Fit))
                 } else if outcome.operations < size {

@@ -2,7 +2,7 @@
 
 use super::{Driver, interrupted};
 use crate::Error;
-use replay::{Data, Directories, Ended, Flow, Options, Replay};
+use replay::{Data, Directories, Flow, Options, Replay, StopReason};
 use results::Watch;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) fn apply(
         watch.at(progress.operations);
         if disk::interrupted() { Flow::Stop } else { Flow::Continue }
     })?;
-    if outcome.ended == Ended::Watch {
+    if outcome.stop_reason == StopReason::Cancelled {
         return Err(interrupted());
     }
     let Some(failure) = replay.errors().first() else { return Ok(()) };

@@ -3,7 +3,7 @@
 use crate::common::image::Image;
 use crate::common::{creates, dir, replay, tree};
 use rustix::ioctl::{Setter, ioctl, opcode};
-use senesce_replay::{Data, Ended, Flow, OnFull, Options, Verified, fill, verify};
+use senesce_replay::{Data, Flow, OnFull, Options, StopReason, Verified, fill, verify};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 const MIB: u64 = 1 << 20;
@@ -39,7 +39,7 @@ fn file_that_does_not_fit_is_skipped_with_later_operations() {
         ops.extend((0..100).map(|file| Op::Delete { file: FileId(1000 + file), parent: ROOT }));
         ops.push(Op::Rmdir { dir: DIR, parent: ROOT });
         let (outcome, whole) = replay(&image.root(), &options(threads, data), &ops);
-        assert_eq!((outcome.operations, outcome.ended), (ops.len() as u64, Ended::Source));
+        assert_eq!((outcome.operations, outcome.stop_reason), (ops.len() as u64, StopReason::EndOfSource));
         assert_eq!(tree(&image.root()).len(), 0, "{:?}", whole.errors());
 
         let (_, first) = replay(&image.root(), &options(threads, data), &ops[..201]);
@@ -63,7 +63,7 @@ fn run_stops_on_full_file_system() {
         let ops: Vec<Op> = creates(0, 5000, ROOT, 64 << 10).collect();
         let options = Options { on_full: OnFull::Stop, ..options(threads, Data::Auto) };
         let (outcome, mut first) = replay(&image.root(), &options, &ops);
-        assert_eq!(outcome.ended, Ended::Full);
+        assert_eq!(outcome.stop_reason, StopReason::Full);
         let failed = count(&first, "create", "ENOSPC");
         assert!(failed >= 1 && (threads > 1 || failed == 1), "{:?}", first.errors());
         assert_eq!(tree(&image.root()).len() as u64, outcome.operations - failed);
@@ -73,7 +73,7 @@ fn run_stops_on_full_file_system() {
         (0..100).for_each(|file| drop(std::fs::remove_file(image.root().join(format!("f{file:x}")))));
         let more: Vec<Op> = creates(9000, 20, ROOT, 64 << 10).collect();
         let again = first.run(&mut more.into_iter(), Some(20), &mut |_| Flow::Continue).unwrap();
-        assert_eq!((again.operations, again.ended), (20, Ended::Most));
+        assert_eq!((again.operations, again.stop_reason), (20, StopReason::OperationLimit));
     }
 }
 
@@ -142,7 +142,7 @@ fn lost_device_is_counted_without_panic() {
         let mut ops: Vec<Op> = creates(100, 10, ROOT, 10_000).collect();
         ops.extend((0..10).map(|file| Op::Delete { file: FileId(file), parent: ROOT }));
         let outcome = replay.run(&mut ops.into_iter(), None, &mut |_| Flow::Continue).unwrap();
-        assert_eq!((outcome.operations, outcome.ended), (20, Ended::Source));
+        assert_eq!((outcome.operations, outcome.stop_reason), (20, StopReason::EndOfSource));
         assert_eq!(count(&replay, "create", "EIO"), 10, "{fs}: {:?}", replay.errors());
         assert_eq!(count(&replay, "delete", "EIO"), 10, "{fs}: {:?}", replay.errors());
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ager::git::{
     ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample, working_tree_digest,
 };
-use senesce_replay::{Ended, Flow, Options, Replay};
+use senesce_replay::{Flow, Options, Replay, StopReason};
 use trace::{SavedLabels, Source, TraceInfo, TraceReader, save_labelled};
 
 /// A sample repository with this number of commits.
@@ -22,7 +22,7 @@ fn sample_repository(commits: u64, seed: u64) -> tempfile::TempDir {
 /// Applies all operations that `source` currently has.
 fn apply(replay: &mut Replay, source: &mut dyn Source) {
     let outcome = replay.run(source, None, &mut |_| Flow::Continue).unwrap();
-    assert_eq!(outcome.ended, Ended::Source);
+    assert_eq!(outcome.stop_reason, StopReason::EndOfSource);
     assert_eq!(replay.errors(), [], "operations failed");
 }
 

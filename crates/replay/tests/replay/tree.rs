@@ -2,7 +2,7 @@
 
 use crate::common::{creates, dir, replay, traces, tree};
 use proptest::prelude::*;
-use senesce_replay::{Data, Ended, Flow, OnFull, Options, Outcome, Replay, verify};
+use senesce_replay::{Data, Flow, OnFull, Options, Outcome, Replay, StopReason, verify};
 use trace::{DirId, FileId, Op, ROOT};
 
 fn options(threads: usize) -> Options {
@@ -30,7 +30,7 @@ proptest! {
     fn tree_is_independent_of_threads(ops in traces(400)) {
         let alone = dir();
         let (outcome, first) = replay(alone.path(), &options(1), &ops);
-        prop_assert_eq!(outcome, Outcome { operations: ops.len() as u64, ended: Ended::Source });
+        prop_assert_eq!(outcome, Outcome { operations: ops.len() as u64, stop_reason: StopReason::EndOfSource });
         prop_assert_eq!(first.errors(), &[]);
         for threads in [2, 8] {
             let shared = dir();
@@ -67,7 +67,7 @@ proptest! {
             let outcome = replay.run(&mut source, Some(cut), &mut |_| Flow::Continue).unwrap();
             let left = ops.len() as u64 - done;
             prop_assert_eq!(outcome.operations, cut.min(left));
-            prop_assert_eq!(outcome.ended, if cut <= left { Ended::Most } else { Ended::Source });
+            prop_assert_eq!(outcome.stop_reason, if cut <= left { StopReason::OperationLimit } else { StopReason::EndOfSource });
             done += outcome.operations;
         }
         replay.run(&mut source, None, &mut |_| Flow::Continue).unwrap();
@@ -112,7 +112,7 @@ fn watch_sees_progress_and_can_stop() {
         };
         let outcome =
             replay.run(&mut Vec::from(&ops[before as usize..]).into_iter(), None, &mut watch).unwrap();
-        assert_eq!(outcome.ended, Ended::Watch);
+        assert_eq!(outcome.stop_reason, StopReason::Cancelled);
         assert!((1000..2000).contains(&outcome.operations), "{outcome:?}");
         assert_eq!(tree(root.path()).len() as u64 - before, outcome.operations);
     }
@@ -162,5 +162,5 @@ fn null_engine_only_counts() {
     let mut replay = Replay::null(&options(2));
     let ops: Vec<Op> = creates(0, 10_000, DirId(3), 5).collect();
     let outcome = replay.run(&mut ops.into_iter(), Some(9_000), &mut |_| Flow::Continue).unwrap();
-    assert_eq!(outcome, Outcome { operations: 9_000, ended: Ended::Most });
+    assert_eq!(outcome, Outcome { operations: 9_000, stop_reason: StopReason::OperationLimit });
 }
