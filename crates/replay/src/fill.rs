@@ -19,7 +19,7 @@ use crate::{Error, Flow, Result, Share};
 
 /// The result of [`fill()`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Filled {
+pub struct FillReport {
     /// Number of files examined.
     pub files: u64,
     /// Bytes written.
@@ -39,7 +39,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// Blocks keep their locations, except those shared with a snapshot. Memory use is bounded by the largest
 /// directory and the deepest path.
-pub fn fill(root: &Path, seed: u64, threads: usize, watch: &mut dyn FnMut(u64) -> Flow) -> Result<Filled> {
+pub fn fill(
+    root: &Path,
+    seed: u64,
+    threads: usize,
+    watch: &mut dyn FnMut(u64) -> Flow,
+) -> Result<FillReport> {
     fill_share(root, seed, threads, Share::WHOLE, watch)
 }
 
@@ -50,7 +55,7 @@ pub fn fill_share(
     threads: usize,
     share: Share,
     watch: &mut dyn FnMut(u64) -> Flow,
-) -> Result<Filled> {
+) -> Result<FillReport> {
     let (opened, walk) = walk::begin(root, "fill its files")?;
     let tally = Tally::default();
     thread::scope(|scope| {
@@ -64,7 +69,7 @@ pub fn fill_share(
     });
     syncfs(&opened).map_err(|errno| Error::Sync { path: root.into(), source: errno.into() })?;
     let count = |counter: &AtomicU64| counter.load(Relaxed);
-    Ok(Filled { files: count(&tally.files), bytes: count(&tally.bytes), errors: count(&tally.errors) })
+    Ok(FillReport { files: count(&tally.files), bytes: count(&tally.bytes), errors: count(&tally.errors) })
 }
 
 /// Files of one directory.

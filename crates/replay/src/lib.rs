@@ -31,7 +31,7 @@ pub use contents::{Position, contents, find_contents};
 pub use engine::{Engine, FailureCause, Null};
 pub use error::Error;
 pub use failures::Failure;
-pub use fill::{Filled, fill, fill_share};
+pub use fill::{FillReport, fill, fill_share};
 pub use options::{Data, OnFull, Options};
 pub use posix::Posix;
 pub use replay::{Flow, Outcome, Progress, Replay, StopReason};
