@@ -37,7 +37,7 @@ pub use posix::Posix;
 pub use replay::{Flow, Outcome, Progress, Replay, StopReason};
 pub use share::Share;
 pub use tree::Directories;
-pub use verify::{Verified, verify};
+pub use verify::{VerifyReport, verify};
 
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -80,15 +80,18 @@ fn fill_moves_no_block_and_leaves_nothing_unwritten() {
             let again = fill(&root, SEED, 1, &mut |_| Flow::Continue).unwrap();
             assert_eq!(again.bytes, 0, "{fs}: filled ranges are not filled again");
             let verified = verify(&root, SEED).unwrap();
-            assert_eq!((verified.wrong, verified.first_wrong.as_deref()), (0, None), "{fs}");
+            assert_eq!((verified.mismatches, verified.first_mismatch.as_deref()), (0, None), "{fs}");
             assert!(verified.bytes >= filled.bytes, "{fs}: {verified:?}");
-            assert!(verify(&root, SEED + 1).unwrap().wrong > 0, "{fs}: another seed gives other contents");
+            assert!(
+                verify(&root, SEED + 1).unwrap().mismatches > 0,
+                "{fs}: another seed gives other contents"
+            );
 
             let spoilt = root.join("f19a");
             OpenOptions::new().write(true).open(&spoilt).unwrap().write_at(b"?", 4099).unwrap();
             let verified = verify(&root, SEED).unwrap();
             assert_eq!(
-                (verified.wrong, verified.first_wrong.as_deref()),
+                (verified.mismatches, verified.first_mismatch.as_deref()),
                 (1, Some("f19a at byte 4096")),
                 "{fs}"
             );
@@ -130,9 +133,9 @@ fn renamed_files_verify_and_corrupted_ones_do_not() {
     ops.push(Op::Append { file: to_file, parent: ROOT, len: 9_999 });
     replay(root.path(), &options, &ops);
     let verified = verify(root.path(), SEED).unwrap();
-    assert_eq!((verified.files, verified.bytes, verified.wrong), (1, 11_000, 0));
+    assert_eq!((verified.files, verified.bytes, verified.mismatches), (1, 11_000, 0));
     OpenOptions::new().write(true).open(root.path().join("f6")).unwrap().write_at(b"spoilt", 500).unwrap();
-    assert_eq!(verify(root.path(), SEED).unwrap().first_wrong.as_deref(), Some("f6 at byte 496"));
+    assert_eq!(verify(root.path(), SEED).unwrap().first_mismatch.as_deref(), Some("f6 at byte 496"));
 }
 
 #[test]

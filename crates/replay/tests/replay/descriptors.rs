@@ -36,10 +36,10 @@ fn thousands_of_directories_need_few_descriptors() {
             assert!((10..LIMIT as usize).contains(&most), "{most} descriptors");
             let verified = verify(root.path(), 0).unwrap();
             assert_eq!(
-                (verified.files, verified.wrong),
+                (verified.files, verified.mismatches),
                 (2 * u64::from(DEEP + WIDE), 0),
                 "{:?}",
-                verified.first_wrong
+                verified.first_mismatch
             );
             remove(root.path());
         }

@@ -3,7 +3,7 @@
 use crate::common::image::Image;
 use crate::common::{creates, dir, replay, tree};
 use rustix::ioctl::{Setter, ioctl, opcode};
-use senesce_replay::{Data, Flow, OnFull, Options, StopReason, Verified, fill, verify};
+use senesce_replay::{Data, Flow, OnFull, Options, StopReason, VerifyReport, fill, verify};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 const MIB: u64 = 1 << 20;
@@ -52,7 +52,7 @@ fn file_that_does_not_fit_is_skipped_with_later_operations() {
         };
         assert!(sizes().all(|size| size == MIB / 2), "no file is left in part");
         assert_eq!(sizes().count() as u64, 100 - lost);
-        assert_eq!(verify(&image.root(), 0).unwrap().wrong, 0);
+        assert_eq!(verify(&image.root(), 0).unwrap().mismatches, 0);
     }
 }
 
@@ -111,8 +111,8 @@ fn auto_writes_where_direct_writes_are_buffered() {
 }
 
 /// The result for files whose bytes were all written and compared.
-fn all_verified(files: u64, bytes: u64) -> Verified {
-    Verified { files, bytes, ..Verified::default() }
+fn all_verified(files: u64, bytes: u64) -> VerifyReport {
+    VerifyReport { files, bytes, ..VerifyReport::default() }
 }
 
 #[test]

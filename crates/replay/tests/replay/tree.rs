@@ -46,14 +46,14 @@ proptest! {
         let root = dir();
         let named_once = |op: &Op| !matches!(op, Op::Rename { .. } | Op::Link { .. });
         replay(root.path(), &options(2), &ops.into_iter().filter(named_once).collect::<Vec<_>>());
-        prop_assert_eq!(verify(root.path(), 7).unwrap().first_wrong, None);
+        prop_assert_eq!(verify(root.path(), 7).unwrap().first_mismatch, None);
     }
 
     #[test]
     fn word_sized_data_written_under_several_names_verifies(ops in traces(300)) {
         let root = dir();
         replay(root.path(), &options(2), &ops.into_iter().map(in_words).collect::<Vec<_>>());
-        prop_assert_eq!(verify(root.path(), 7).unwrap().first_wrong, None);
+        prop_assert_eq!(verify(root.path(), 7).unwrap().first_mismatch, None);
     }
 
     #[test]
