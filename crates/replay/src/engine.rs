@@ -35,9 +35,9 @@ impl From<Errno> for FailureCause {
 }
 
 /// An engine that does nothing, to measure the time of a replay without the file system.
-pub struct Null;
+pub struct NullEngine;
 
-impl Engine for Null {
+impl Engine for NullEngine {
     fn apply(&mut self, _: &Op) -> Result<(), FailureCause> {
         Ok(())
     }

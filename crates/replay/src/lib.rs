@@ -28,12 +28,12 @@ mod verify;
 mod walk;
 
 pub use contents::{Position, contents, find_contents};
-pub use engine::{Engine, FailureCause, Null};
+pub use engine::{Engine, FailureCause, NullEngine};
 pub use error::Error;
 pub use failures::Failure;
 pub use fill::{FillReport, fill, fill_share};
 pub use options::{Data, OnFull, Options};
-pub use posix::Posix;
+pub use posix::PosixEngine;
 pub use replay::{Flow, Outcome, Progress, Replay, StopReason};
 pub use share::Share;
 pub use tree::Directories;

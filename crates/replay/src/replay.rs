@@ -14,7 +14,7 @@ use crate::lanes::{Lanes, SingleEngine, WorkerPool};
 use crate::names::Names;
 use crate::route::Router;
 use crate::tree::{Directories, Tree};
-use crate::{Engine, Failure, Null, Options, Posix, Result, Share};
+use crate::{Engine, Failure, NullEngine, Options, PosixEngine, Result, Share};
 
 /// Number of operations between two calls of `watch`: small enough that it is called often even if operations are slow.
 const STEP: usize = 256;
@@ -125,7 +125,7 @@ impl Replay {
         let labelled = labels.is_some();
         let redo = Redo { left: options.redo_first, on: Arc::new(AtomicBool::new(options.redo_first > 0)) };
         let (engines, tree) =
-            Posix::engines(root, options, size(options), &redo.on, Names::new(labels), made)?;
+            PosixEngine::engines(root, options, size(options), &redo.on, Names::new(labels), made)?;
         let engines = engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect();
         Ok(Self { tree: Some(tree), ..Self::new(engines, options, redo, labelled) })
     }
@@ -134,7 +134,7 @@ impl Replay {
     pub fn null(options: &Options) -> Replay {
         let redo = Redo { left: 0, on: Arc::default() };
         Self::new(
-            (0..size(options)).map(|_| Box::new(Null) as Box<dyn Engine>).collect(),
+            (0..size(options)).map(|_| Box::new(NullEngine) as Box<dyn Engine>).collect(),
             options,
             redo,
             false,

@@ -20,7 +20,7 @@ use crate::tree::{Directories, Tree};
 use crate::{Engine, Error, FailureCause, Options, Share, limits, walk};
 
 /// Applies operations below one directory of a mounted file system.
-pub struct Posix {
+pub struct PosixEngine {
     shared: Arc<Shared>,
     dirs: Dirs,
     writer: Writer,
@@ -36,7 +36,7 @@ struct Shared {
     share: Share,
 }
 
-impl Posix {
+impl PosixEngine {
     /// Creates `size` engines that work together below `root`. While `redo` is set, operations that were already applied
     /// are not errors. The directories in `made` already exist under their numbers.
     pub(crate) fn engines(
@@ -46,7 +46,7 @@ impl Posix {
         redo: &Arc<AtomicBool>,
         names: Names,
         made: Directories,
-    ) -> crate::Result<(Vec<Posix>, Arc<Tree>)> {
+    ) -> crate::Result<(Vec<PosixEngine>, Arc<Tree>)> {
         let purpose = "replay a trace";
         let opened = walk::open_root(root, purpose)?;
         let again =
@@ -56,7 +56,7 @@ impl Posix {
         let (lost, redo, share) = (LostFiles::default(), redo.clone(), options.share);
         let shared = Arc::new(Shared { tree: tree.clone(), lost, redo, share });
         let capacity = limits::open_directories() / size;
-        let engine = |_| Posix {
+        let engine = |_| PosixEngine {
             shared: shared.clone(),
             dirs: Dirs::new(tree.clone(), capacity),
             writer: Writer::new(shared_writer.clone()),
@@ -113,7 +113,7 @@ impl Posix {
     }
 }
 
-impl Engine for Posix {
+impl Engine for PosixEngine {
     fn apply(&mut self, op: &Op) -> Result<(), FailureCause> {
         match self.attempt(op) {
             // It was applied before, or a later operation was applied that removed what this one needs.

@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, linkat, mkdirat, openat, renameat, symli
 use rustix::io::{Errno, retry_on_intr};
 use trace::{Content, DirId, FileId, FileLabel, ROOT};
 
-use super::Posix;
+use super::PosixEngine;
 use crate::FailureCause;
 use crate::data::Strategy;
 use crate::names::Names;
@@ -39,7 +39,7 @@ impl Name {
     }
 }
 
-impl Posix {
+impl PosixEngine {
     pub(super) fn mkdir(&mut self, dir: DirId, parent: DirId) -> OpResult {
         if !self.shared.share.makes_directories() {
             self.shared.tree.insert(dir, Some(parent));
