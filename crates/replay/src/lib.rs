@@ -27,7 +27,7 @@ mod tree;
 mod verify;
 mod walk;
 
-pub use contents::{Position, contents, find_contents};
+pub use contents::{ContentPosition, contents, find_contents};
 pub use engine::{Engine, FailureCause, NullEngine};
 pub use error::Error;
 pub use failures::Failure;
