@@ -25,7 +25,7 @@ fn main() {
     let replay = |replay: &mut Replay, source: &mut Extracted| {
         let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Continue };
         let outcome = replay.run(source, None, &mut go_on).expect("the history is complete");
-        assert!(replay.errors().is_empty(), "{:?}", replay.errors());
+        assert!(replay.failures().is_empty(), "{:?}", replay.failures());
         outcome.operations
     };
 

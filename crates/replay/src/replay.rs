@@ -187,7 +187,7 @@ impl Replay {
     }
 
     /// The failures so far, by type of operation and reason.
-    pub fn errors(&self) -> &[Failure] {
+    pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 }

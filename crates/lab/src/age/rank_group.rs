@@ -121,7 +121,7 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
                 if !disk::interrupted() {
                     target.settle()?;
                 }
-                Part::of(replay.errors())
+                Part::of(replay.failures())
             }
             Next::Fill => {
                 let (seed, threads) = (options.seed, options.threads);

@@ -275,7 +275,7 @@ impl Stages<'_> {
         if !disk::interrupted() || !shared {
             self.target().settle()?;
         }
-        let parts = self.ranks.gather(Part::of(replay.errors()))?;
+        let parts = self.ranks.gather(Part::of(replay.failures()))?;
         self.failures = parts.failures;
         if parts.interrupted && shared {
             return Err(Error::Interrupted(format!(

@@ -253,8 +253,8 @@ impl Aging {
         if disk::interrupted() {
             return Err(interrupted());
         }
-        let failures: u64 = replay.errors().iter().map(|failure| failure.count).sum();
-        if let Some(first) = replay.errors().first() {
+        let failures: u64 = replay.failures().iter().map(|failure| failure.count).sum();
+        if let Some(first) = replay.failures().first() {
             return Err(Error::Failed(format!(
                 "{failures} operations of the aging failed: {}, first {}",
                 first.error, first.first

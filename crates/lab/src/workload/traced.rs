@@ -28,7 +28,7 @@ pub(super) fn apply(
     if outcome.stop_reason == StopReason::Cancelled {
         return Err(interrupted());
     }
-    let Some(failure) = replay.errors().first() else { return Ok(()) };
+    let Some(failure) = replay.failures().first() else { return Ok(()) };
     let is_full = matches!(failure.error.as_str(), "ENOSPC" | "EDQUOT");
     let advice = if is_full { "; the file system is too small: use a larger --size" } else { "" };
     Err(Error::Failed(format!(

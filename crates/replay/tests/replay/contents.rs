@@ -69,7 +69,7 @@ fn fill_moves_no_block_and_leaves_nothing_unwritten() {
             let options =
                 Options { threads: 2, data, seed: SEED, grouped_limit_bytes: 64 << 10, ..Options::default() };
             let (_, replay) = replay(&root, &options, &churn());
-            assert_eq!(replay.errors(), [], "{fs}");
+            assert_eq!(replay.failures(), [], "{fs}");
 
             let before = blocks(&root);
             let filled = fill(&root, SEED, 2, &mut |_| Flow::Continue).unwrap();

@@ -32,7 +32,7 @@ fn thousands_of_directories_need_few_descriptors() {
                 Flow::Continue
             };
             let outcome = replay.run(&mut Vec::from(&ops[..]).into_iter(), None, &mut watch).unwrap();
-            assert_eq!((outcome.operations as usize, replay.errors()), (ops.len(), [].as_slice()));
+            assert_eq!((outcome.operations as usize, replay.failures()), (ops.len(), [].as_slice()));
             assert!((10..LIMIT as usize).contains(&most), "{most} descriptors");
             let verified = verify(root.path(), 0).unwrap();
             assert_eq!(

@@ -20,7 +20,7 @@ fn options(threads: usize, data: Data) -> Options {
 
 /// The number of operations of a type that failed with an error.
 fn count(replay: &senesce_replay::Replay, kind: &str, error: &str) -> u64 {
-    replay.errors().iter().filter(|e| e.kind == kind && e.error == error).map(|e| e.count).sum()
+    replay.failures().iter().filter(|e| e.kind == kind && e.error == error).map(|e| e.count).sum()
 }
 
 #[test]
@@ -40,13 +40,13 @@ fn file_that_does_not_fit_is_skipped_with_later_operations() {
         ops.push(Op::Rmdir { dir: DIR, parent: ROOT });
         let (outcome, whole) = replay(&image.root(), &options(threads, data), &ops);
         assert_eq!((outcome.operations, outcome.stop_reason), (ops.len() as u64, StopReason::EndOfSource));
-        assert_eq!(tree(&image.root()).len(), 0, "{:?}", whole.errors());
+        assert_eq!(tree(&image.root()).len(), 0, "{:?}", whole.failures());
 
         let (_, first) = replay(&image.root(), &options(threads, data), &ops[..201]);
         let lost = count(&first, "create", "ENOSPC");
-        assert!((50..90).contains(&lost), "{:?}", first.errors());
+        assert!((50..90).contains(&lost), "{:?}", first.failures());
         assert_eq!(count(&first, "truncate", "skipped: file was never made"), lost);
-        assert_eq!(first.errors().len(), 2, "{:?}", first.errors());
+        assert_eq!(first.failures().len(), 2, "{:?}", first.failures());
         let sizes = || {
             std::fs::read_dir(image.root().join("d1")).unwrap().map(|e| e.unwrap().metadata().unwrap().len())
         };
@@ -65,7 +65,7 @@ fn run_stops_on_full_file_system() {
         let (outcome, mut first) = replay(&image.root(), &options, &ops);
         assert_eq!(outcome.stop_reason, StopReason::Full);
         let failed = count(&first, "create", "ENOSPC");
-        assert!(failed >= 1 && (threads > 1 || failed == 1), "{:?}", first.errors());
+        assert!(failed >= 1 && (threads > 1 || failed == 1), "{:?}", first.failures());
         assert_eq!(tree(&image.root()).len() as u64, outcome.operations - failed);
         assert!(outcome.operations < 3000, "{outcome:?}");
 
@@ -83,7 +83,7 @@ fn auto_writes_without_preallocation() {
     for (first, grouped_limit_bytes) in [(0, 0), (10, 64 << 10)] {
         let ops: Vec<Op> = creates(first, 10, ROOT, 10_001).collect();
         let (_, auto) = replay(&image.root(), &Options { grouped_limit_bytes, ..Options::default() }, &ops);
-        assert_eq!(auto.errors(), []);
+        assert_eq!(auto.failures(), []);
         assert_eq!(verify(&image.root(), 0).unwrap(), all_verified(first + 10, (first + 10) * 10_001));
     }
     let ops: Vec<Op> = creates(20, 10, ROOT, 10_000).collect();
@@ -102,7 +102,7 @@ fn auto_writes_where_direct_writes_are_buffered() {
         let ops: Vec<Op> = (0..).zip(sizes).flat_map(|(file, size)| creates(file, 1, ROOT, size)).collect();
         let grouped = Options { inline_limit_bytes: 0, grouped_limit_bytes: 64 << 10, ..Options::default() };
         let (_, auto) = replay(&image.root(), &grouped, &ops);
-        assert_eq!(auto.errors(), []);
+        assert_eq!(auto.failures(), []);
         let filled = fill(&image.root(), 0, 1, &mut |_| Flow::Continue).unwrap();
         assert_eq!((filled.files, filled.errors), (sizes.len() as u64, 0));
         let verified = verify(&image.root(), 0).unwrap();
@@ -124,7 +124,7 @@ fn ranges_not_compared_are_counted() {
     ops.push(Op::Truncate { file: FileId(1), parent: ROOT, size: 20_000 });
     ops.push(Op::Punch { file: FileId(1), parent: ROOT, offset: 2048, len: 2048 });
     let (_, replay) = replay(&image.root(), &Options { data: Data::Write, ..Options::default() }, &ops);
-    assert_eq!(replay.errors(), []);
+    assert_eq!(replay.failures(), []);
     let verified = verify(&image.root(), 0).unwrap();
     // The last block of the first file is written completely.
     let (bytes, unwritten, holes) = (10 * 1024 - 2048, 5000, 2048 + 20_000 - 10 * 1024 + 3000);
@@ -143,8 +143,8 @@ fn lost_device_is_counted_without_panic() {
         ops.extend((0..10).map(|file| Op::Delete { file: FileId(file), parent: ROOT }));
         let outcome = replay.run(&mut ops.into_iter(), None, &mut |_| Flow::Continue).unwrap();
         assert_eq!((outcome.operations, outcome.stop_reason), (20, StopReason::EndOfSource));
-        assert_eq!(count(&replay, "create", "EIO"), 10, "{fs}: {:?}", replay.errors());
-        assert_eq!(count(&replay, "delete", "EIO"), 10, "{fs}: {:?}", replay.errors());
+        assert_eq!(count(&replay, "create", "EIO"), 10, "{fs}: {:?}", replay.failures());
+        assert_eq!(count(&replay, "delete", "EIO"), 10, "{fs}: {:?}", replay.failures());
     }
 }
 

@@ -23,7 +23,7 @@ fn sample_repository(commits: u64, seed: u64) -> tempfile::TempDir {
 fn apply(replay: &mut Replay, source: &mut dyn Source) {
     let outcome = replay.run(source, None, &mut |_| Flow::Continue).unwrap();
     assert_eq!(outcome.stop_reason, StopReason::EndOfSource);
-    assert_eq!(replay.errors(), [], "operations failed");
+    assert_eq!(replay.failures(), [], "operations failed");
 }
 
 /// Pulls `pulls` commits both ways and compares the trees after every `every` commits.
@@ -208,7 +208,7 @@ fn interrupted_replay_can_be_redone() {
         let options = Options { redo_first: cut, threads: 2, ..Options::default() };
         let mut replay = Replay::labelled(twice.path(), &options, source.labels()).unwrap();
         cut = replay.run(&mut source, most, &mut |_| Flow::Continue).unwrap().operations;
-        assert_eq!(replay.errors(), []);
+        assert_eq!(replay.failures(), []);
     }
     assert_eq!(working_tree_digest(once.path()).unwrap(), working_tree_digest(twice.path()).unwrap());
 }

@@ -31,12 +31,12 @@ proptest! {
         let alone = dir();
         let (outcome, first) = replay(alone.path(), &options(1), &ops);
         prop_assert_eq!(outcome, Outcome { operations: ops.len() as u64, stop_reason: StopReason::EndOfSource });
-        prop_assert_eq!(first.errors(), &[]);
+        prop_assert_eq!(first.failures(), &[]);
         for threads in [2, 8] {
             let shared = dir();
             let (outcome, replay) = replay(shared.path(), &options(threads), &ops);
             prop_assert_eq!(outcome.operations, ops.len() as u64);
-            prop_assert_eq!(replay.errors(), &[]);
+            prop_assert_eq!(replay.failures(), &[]);
             prop_assert_eq!(tree(alone.path()), tree(shared.path()));
         }
     }
@@ -71,7 +71,7 @@ proptest! {
             done += outcome.operations;
         }
         replay.run(&mut source, None, &mut |_| Flow::Continue).unwrap();
-        prop_assert_eq!(replay.errors(), &[]);
+        prop_assert_eq!(replay.failures(), &[]);
         prop_assert_eq!(tree(whole.path()), tree(parts.path()));
     }
 
@@ -82,7 +82,7 @@ proptest! {
         let cut = cut.index(ops.len() + 1);
         replay(twice.path(), &options(1), &ops[..cut]);
         let (_, again) = replay(twice.path(), &Options { redo_first: cut as u64, ..options(2) }, &ops);
-        prop_assert_eq!(again.errors(), &[]);
+        prop_assert_eq!(again.failures(), &[]);
         prop_assert_eq!(tree(whole.path()), tree(twice.path()));
     }
 }
@@ -93,7 +93,7 @@ fn new_replay_continues_in_directories_of_earlier_one() {
     let nested: Vec<Op> = (1..9).map(|dir| Op::Mkdir { dir: DirId(dir), parent: DirId(dir - 1) }).collect();
     replay(root.path(), &options(1), &nested);
     let (_, later) = replay(root.path(), &options(1), &creates(1, 1, DirId(8), 10).collect::<Vec<_>>());
-    assert_eq!(later.errors(), []);
+    assert_eq!(later.failures(), []);
     assert!(root.path().join("d1/d2/d3/d4/d5/d6/d7/d8/f1").is_file());
 }
 
@@ -129,7 +129,7 @@ fn failed_operations_are_counted_and_the_rest_continues() {
     let (outcome, replay) = replay(root.path(), &options(2), &ops);
     assert_eq!(outcome.operations, 8);
     let errors: Vec<_> = replay
-        .errors()
+        .failures()
         .iter()
         .map(|e| (e.kind.as_str(), e.error.as_str(), e.count, e.first.as_str()))
         .collect();
