@@ -15,7 +15,7 @@ use trace::FileId;
 
 use crate::data::Filler;
 use crate::walk::{self, Directory, Walk};
-use crate::{Error, Flow, Result, Share};
+use crate::{Error, Flow, Result, Shard};
 
 /// The result of [`fill()`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -45,15 +45,15 @@ pub fn fill(
     threads: usize,
     watch: &mut dyn FnMut(u64) -> Flow,
 ) -> Result<FillReport> {
-    fill_share(root, seed, threads, Share::WHOLE, watch)
+    fill_shard(root, seed, threads, Shard::WHOLE, watch)
 }
 
-/// Like [`fill`], but only for the files in the share of this process.
-pub fn fill_share(
+/// Like [`fill`], but only for the files in the shard of this process.
+pub fn fill_shard(
     root: &Path,
     seed: u64,
     threads: usize,
-    share: Share,
+    shard: Shard,
     watch: &mut dyn FnMut(u64) -> Flow,
 ) -> Result<FillReport> {
     let (opened, walk) = walk::begin(root, "fill its files")?;
@@ -65,7 +65,7 @@ pub fn fill_share(
             scope.spawn(move || work(&loads, seed, tally));
         }
         drop(loads);
-        Distributor { to, tally: &tally, share, watch }.distribute(walk);
+        Distributor { to, tally: &tally, shard, watch }.distribute(walk);
     });
     syncfs(&opened).map_err(|errno| Error::Sync { path: root.into(), source: errno.into() })?;
     let count = |counter: &AtomicU64| counter.load(Relaxed);
@@ -89,7 +89,7 @@ struct Tally {
 struct Distributor<'g> {
     to: Sender<Load>,
     tally: &'g Tally,
-    share: Share,
+    shard: Shard,
     watch: &'g mut dyn FnMut(u64) -> Flow,
 }
 
@@ -101,7 +101,7 @@ impl Distributor<'_> {
                 self.tally.errors.fetch_add(1, Relaxed);
                 continue;
             };
-            if !self.share.has(number) {
+            if !self.shard.contains(number) {
                 continue;
             }
             let fd = Arc::new(fd);

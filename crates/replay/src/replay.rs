@@ -14,7 +14,7 @@ use crate::lanes::{Lanes, SingleEngine, WorkerPool};
 use crate::names::Names;
 use crate::route::Router;
 use crate::tree::{Directories, Tree};
-use crate::{Engine, Failure, NullEngine, Options, PosixEngine, Result, Share};
+use crate::{Engine, Failure, NullEngine, Options, PosixEngine, Result, Shard};
 
 /// Number of operations between two calls of `watch`: small enough that it is called often even if operations are slow.
 const STEP: usize = 256;
@@ -78,8 +78,8 @@ pub struct Replay {
     batch: Vec<Op>,
     next: usize,
     redo: Redo,
-    share: Share,
-    /// The operations that belong to the share of this process, if that is not the whole.
+    shard: Shard,
+    /// The operations that belong to the shard of this process, if that is not the whole.
     picked: Vec<Op>,
     /// The tree shared by the engines, if any.
     tree: Option<Arc<Tree>>,
@@ -150,7 +150,7 @@ impl Replay {
             batch: Vec::new(),
             next: 0,
             redo,
-            share: options.share,
+            shard: options.shard,
             picked: Vec::new(),
             tree: None,
         }
@@ -173,9 +173,9 @@ impl Replay {
         watch: &mut dyn FnMut(&Progress) -> Flow,
     ) -> Result<Outcome> {
         self.ledger.try_again();
-        let Self { engines, router, ledger, batch, next, redo, share, picked, .. } = self;
+        let Self { engines, router, ledger, batch, next, redo, shard, picked, .. } = self;
         let most = most_operations.unwrap_or(u64::MAX);
-        let mut run = Run { source, most, batch, next, redo, share: *share, picked, ledger };
+        let mut run = Run { source, most, batch, next, redo, shard: *shard, picked, ledger };
         let outcome = match engines.as_mut_slice() {
             [engine] => run.go(&mut SingleEngine(engine.as_mut()), watch),
             engines => {
@@ -204,7 +204,7 @@ struct Run<'r> {
     batch: &'r mut Vec<Op>,
     next: &'r mut usize,
     redo: &'r mut Redo,
-    share: Share,
+    shard: Shard,
     picked: &'r mut Vec<Op>,
     ledger: &'r Ledger,
 }
@@ -252,10 +252,10 @@ impl Run<'_> {
         let mut ops = &self.batch[*self.next..];
         let most = if self.redo.left > 0 { most.min(self.redo.left) } else { most };
         ops = &ops[..ops.len().min(STEP).min(usize::try_from(most).unwrap_or(STEP))];
-        let taken = if self.share == Share::WHOLE {
+        let taken = if self.shard == Shard::WHOLE {
             pool.take(ops, self.ledger)
         } else {
-            self.share.pick(ops, self.picked)?;
+            self.shard.pick(ops, self.picked)?;
             pool.take(self.picked, self.ledger);
             ops.len()
         };

@@ -7,7 +7,7 @@ use crate::feed::Feed;
 use ager::Leg;
 use fs::{DirTarget, Target as _};
 use ranks::Group;
-use replay::{Failure, Flow, Options, Replay, Share};
+use replay::{Failure, Flow, Options, Replay, Shard};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -69,8 +69,8 @@ impl<'a> RankGroup<'a> {
         RankGroup(group)
     }
 
-    pub fn share(&self) -> Share {
-        Share { part: self.0.rank(), parts: self.0.ranks() }
+    pub fn shard(&self) -> Shard {
+        Shard { rank: self.0.rank(), ranks: self.0.ranks() }
     }
 
     /// Broadcasts the job or the next step.
@@ -106,7 +106,7 @@ impl<'a> RankGroup<'a> {
 pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
     let job: Job = receive(group)?;
     let target = DirTarget::open(&job.dir)?;
-    let options = Options { share: Share { part: group.rank(), parts: group.ranks() }, ..job.options };
+    let options = Options { shard: Shard { rank: group.rank(), ranks: group.ranks() }, ..job.options };
     let mut digest = TraceDigest::new();
     let ager = resume::last_leg(&job.legs, &mut digest, None)?;
     let mut feed = Feed::new(ager, &mut digest, None);
@@ -126,7 +126,7 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
             Next::Fill => {
                 let (seed, threads) = (options.seed, options.threads);
                 let filled =
-                    replay::fill_share(target.root(), seed, threads, options.share, &mut |_| go_on())?;
+                    replay::fill_shard(target.root(), seed, threads, options.shard, &mut |_| go_on())?;
                 Part { errors: filled.errors, ..Part::of(&[]) }
             }
             Next::End => break,

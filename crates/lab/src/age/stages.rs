@@ -194,7 +194,7 @@ impl Stages<'_> {
             on_full: self.manifest.on_full,
             seed: self.spec.conditions.seed,
             redo_first: self.manifest.redo_to - self.leg().done,
-            share: self.ranks.share(),
+            shard: self.ranks.shard(),
             ..Options::default()
         };
         let root = self.target().root().to_owned();
@@ -222,7 +222,7 @@ impl Stages<'_> {
 
         let mut aged = aged(&self.spec.name, &self.manifest.made.fs, &self.spec.conditions, plan, reached);
         aged.stopped_by = stopped_by.unwrap_or(aged.stopped_by);
-        aged.ranks = options.share.parts;
+        aged.ranks = options.shard.ranks;
         aged.threads = options.threads;
         aged.replay_s = replay_s;
         aged.operations_per_s = if applied == 0 { 0.0 } else { applied as f64 / replay_s };
@@ -254,7 +254,7 @@ impl Stages<'_> {
         first: u64,
         watch: &mut dyn Watch,
     ) -> Result<Option<Option<StoppedBy>>, Error> {
-        let shared = self.ranks.share().parts > 1;
+        let shared = self.ranks.shard().ranks > 1;
         let size = match feed.ager.directories_left() {
             // All directories must exist before any rank creates files in them.
             directories if shared && directories > 0 => directories,
@@ -336,8 +336,8 @@ impl Stages<'_> {
         let threads = self.spec.threads()?;
         watch.phase("filling", None);
         self.ranks.broadcast(&Next::Fill)?;
-        let share = self.ranks.share();
-        let filled = replay::fill_share(&root, self.spec.conditions.seed, threads, share, &mut |bytes| {
+        let shard = self.ranks.shard();
+        let filled = replay::fill_shard(&root, self.spec.conditions.seed, threads, shard, &mut |bytes| {
             watch.at(bytes);
             if disk::interrupted() { Flow::Stop } else { Flow::Continue }
         })?;

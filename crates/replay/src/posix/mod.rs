@@ -17,7 +17,7 @@ use crate::dirs::Dirs;
 use crate::lost::LostFiles;
 use crate::names::Names;
 use crate::tree::{Directories, Tree};
-use crate::{Engine, Error, FailureCause, Options, Share, limits, walk};
+use crate::{Engine, Error, FailureCause, Options, Shard, limits, walk};
 
 /// Applies operations below one directory of a mounted file system.
 pub struct PosixEngine {
@@ -33,7 +33,7 @@ struct Shared {
     tree: Arc<Tree>,
     lost: LostFiles,
     redo: Arc<AtomicBool>,
-    share: Share,
+    shard: Shard,
 }
 
 impl PosixEngine {
@@ -53,8 +53,8 @@ impl PosixEngine {
             opened.try_clone().map_err(|source| Error::Root { path: root.into(), purpose, source })?;
         let shared_writer = Arc::new(SharedWriter::new(again, options));
         let tree = Arc::new(Tree::new(opened, names, made));
-        let (lost, redo, share) = (LostFiles::default(), redo.clone(), options.share);
-        let shared = Arc::new(Shared { tree: tree.clone(), lost, redo, share });
+        let (lost, redo, shard) = (LostFiles::default(), redo.clone(), options.shard);
+        let shared = Arc::new(Shared { tree: tree.clone(), lost, redo, shard });
         let capacity = limits::open_directories() / size;
         let engine = |_| PosixEngine {
             shared: shared.clone(),

@@ -41,7 +41,7 @@ impl Name {
 
 impl PosixEngine {
     pub(super) fn mkdir(&mut self, dir: DirId, parent: DirId) -> OpResult {
-        if !self.shared.share.makes_directories() {
+        if !self.shared.shard.makes_directories() {
             self.shared.tree.insert(dir, Some(parent));
             return Ok(());
         }
