@@ -16,12 +16,13 @@ mod pieces;
 mod sample;
 mod scan;
 mod sequential;
+mod snapshot;
 mod static_layout;
-mod take;
 mod transfer;
 mod transfer_size;
 mod write_amplification;
 
+pub use self::snapshot::{snapshot, snapshot_by_syscalls};
 pub use block_picture::{FileBlocks, block_picture};
 pub use blocktrace::Recorder;
 pub use census::{Census, census};
@@ -35,7 +36,6 @@ pub use sample::FileMap;
 pub use scan::{Reader, Scan, scan, scan_limited};
 pub use sequential::{FileSet, SequentialPlan};
 pub use static_layout::{SizeClass, StaticLayout, static_layout};
-pub use take::{snapshot, snapshot_by_calls};
 pub use transfer::Transfer;
 pub use transfer_size::{
     Clock, TransferPlan, TransferPoint, TransferSize, transfer_size, transfer_size_of_modelled,

@@ -1,7 +1,7 @@
 //! Examines every name of a tree in parallel.
 
 use super::bulk::Bulk;
-use super::look::{Examiner, Found, Unsupported, examine_dir};
+use super::examine::{Examiner, Found, Unsupported, examine_dir};
 use crate::{Error, Result};
 use rustix::io::Errno;
 use snapshot::{Entry, Extent, Key};
@@ -203,7 +203,7 @@ impl Visitor for Walk<'_> {
         let mut locked = self.workers.own();
         let Worker { examiner, part, vanished, unmapped, other_fs } = &mut *locked;
         let first_file = part.files.len();
-        let mut by_calls = Vec::new();
+        let mut by_syscalls = Vec::new();
         match &self.bulk {
             Some(bulk) => bulk.read(
                 listed,
@@ -214,12 +214,12 @@ impl Visitor for Walk<'_> {
                         part.extents.extend_from_slice(extents);
                         part.add(number, entry, names.of(&listed[index]), self.key, start);
                     }
-                    None => by_calls.push(&listed[index]),
+                    None => by_syscalls.push(&listed[index]),
                 },
             ),
-            None => by_calls.extend(listed),
+            None => by_syscalls.extend(listed),
         }
-        for listed in by_calls {
+        for listed in by_syscalls {
             let name = names.of(listed);
             let start = part.extents.len();
             let extents = &mut part.extents;
