@@ -7,7 +7,7 @@ use crate::manifest::Manifest;
 use crate::rollback::{Restored, RollbackMethod};
 use crate::throughput::{Rates, Ratios, synced};
 use fs::Target;
-use probe::{Age, HotCriterion, HotFiles, HotLayout, Transfer};
+use probe::{FileTime, HotCriterion, HotFiles, HotLayout, Transfer};
 use results::Watch;
 use results::measures::{self, Measure};
 use serde::Serialize;
@@ -107,7 +107,7 @@ pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesO
         Subject::Aged { work, name } => of_aged(&Manifest::load_aged(work, name)?, spec.chosen)?,
         Subject::Alone { .. } => {
             let usual = Chosen::Days { days: PUBLISHED_DAYS, now_unix_s: None };
-            (heat(spec.chosen.unwrap_or(usual), Age::Modified), false)
+            (heat(spec.chosen.unwrap_or(usual), FileTime::Modified), false)
         }
     };
     let overwrites = spec.overwrite || restored;
@@ -207,13 +207,13 @@ fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(HotCriterion,
         )));
     }
     // Filling modifies the files of a profile after all of them were created; other workloads leave meaningful modification times.
-    let age = if manifest.aged_by.is_some() { Age::Modified } else { Age::Born };
+    let age = if manifest.aged_by.is_some() { FileTime::Modified } else { FileTime::Born };
     let chosen = chosen.unwrap_or(Chosen::Share(PUBLISHED_SHARE));
     let undone = RollbackMethod::at(&manifest.made.home) != RollbackMethod::CleanedUp;
     Ok((heat(chosen, age), undone))
 }
 
-fn heat(chosen: Chosen, by: Age) -> HotCriterion {
+fn heat(chosen: Chosen, by: FileTime) -> HotCriterion {
     match chosen {
         Chosen::Days { days, now_unix_s } => HotCriterion::Days { days, now_unix_s },
         Chosen::Share(share) => HotCriterion::Youngest { share, by },

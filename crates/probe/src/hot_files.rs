@@ -39,14 +39,14 @@ pub enum HotCriterion {
         /// The share, from 0 to 1; the number of files is rounded up.
         share: f64,
         /// The timestamp that determines the age.
-        by: Age,
+        by: FileTime,
     },
 }
 
 /// The timestamp from which the age of a file is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Age {
+pub enum FileTime {
     /// Its last modification.
     Modified,
     /// Its birth; its last modification if the file system has no birth time.
@@ -104,7 +104,7 @@ impl HotFiles {
     /// Finds the hot files of the tree below `root`. A file with several names counts once, with its first name in scan order.
     pub fn of(root: &Path, criterion: &HotCriterion) -> Result<HotFiles> {
         let by = match criterion {
-            HotCriterion::Days { .. } => Age::Modified,
+            HotCriterion::Days { .. } => FileTime::Modified,
             HotCriterion::Youngest { by, .. } => *by,
         };
         let all = candidates(root, by)?;
@@ -230,7 +230,7 @@ fn overwrite(file: &mut File, data: &mut Incompressible, path: &Path) -> Result<
 }
 
 /// All regular files below `root`.
-fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
+fn candidates(root: &Path, by: FileTime) -> Result<Vec<Candidate>> {
     let mut links = Links::default();
     let mut dir: Rc<Path> = Path::new("").into();
     let mut all = Vec::new();
@@ -260,11 +260,11 @@ fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
 }
 
 /// The time of modification or birth.
-fn time_ns(entry: &Entry, by: Age) -> Result<i128> {
+fn time_ns(entry: &Entry, by: FileTime) -> Result<i128> {
     let wanted = StatxFlags::MTIME | StatxFlags::BTIME;
     let stat = statx(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW, wanted)
         .map_err(|errno| entry.error("examining", errno.into()))?;
-    let born = by == Age::Born && stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let born = by == FileTime::Born && stat.stx_mask & StatxFlags::BTIME.bits() != 0;
     let time = if born { stat.stx_btime } else { stat.stx_mtime };
     Ok(i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec))
 }
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn subdirectories_do_not_split_a_directory() {
         let all: Vec<_> = ["d/a", "d/b/x", "d/c", "d-/q"].map(|path| candidate(path, 0)).to_vec();
-        let criterion = HotCriterion::Youngest { share: 1.0, by: Age::Modified };
+        let criterion = HotCriterion::Youngest { share: 1.0, by: FileTime::Modified };
         assert_eq!(paths(&hottest(all, &criterion)), ["d/a", "d/c", "d/b/x", "d-/q"]);
     }
 
@@ -368,7 +368,7 @@ mod tests {
         fn share_selects_youngest(times in prop::collection::vec(0i128..20, 1..60), share in 0.001f64..=1.0) {
             let all: Vec<_> =
                 times.iter().enumerate().map(|(n, time)| candidate(&format!("d{}/f{n}", n % 5), *time)).collect();
-            let criterion = HotCriterion::Youngest { share, by: Age::Born };
+            let criterion = HotCriterion::Youngest { share, by: FileTime::Born };
             let hot = hottest(all.clone(), &criterion);
             let files = hot.len() as f64;
             prop_assert!(files >= share * times.len() as f64 - 1e-6 && files < share * times.len() as f64 + 1.0);

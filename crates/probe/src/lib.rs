@@ -30,7 +30,7 @@ pub use dynamic_layout::{DynamicLayout, dynamic_layout};
 pub use error::Error;
 pub use fiemap::{ExtentFlags, FileExtent, file_extents};
 pub use free_space::{ExtentBin, FreeSpace, free_space};
-pub use hot_files::{Age, HotCriterion, HotFiles, HotLayout};
+pub use hot_files::{FileTime, HotCriterion, HotFiles, HotLayout};
 pub use new_file::{NewFile, new_file, new_file_bytes};
 pub use sample::FileMap;
 pub use scan::{Reader, Scan, scan, scan_limited};
