@@ -24,7 +24,7 @@ mod write_amplification;
 
 pub use self::snapshot::{snapshot, snapshot_by_syscalls};
 pub use block_picture::{FileBlocks, block_picture};
-pub use blocktrace::Recorder;
+pub use blocktrace::RequestRecorder;
 pub use census::{Census, census};
 pub use dynamic_layout::{DynamicLayout, dynamic_layout};
 pub use error::Error;

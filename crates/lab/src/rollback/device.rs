@@ -6,7 +6,7 @@
 
 use crate::Error;
 use disk::{Digest, Dirty, Session, Undo, restore_all, restore_ranges, save_image, written_ranges};
-use probe::Recorder;
+use probe::RequestRecorder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) struct Device {
     image: PathBuf,
     saved: Digest,
     dirty: Dirty,
-    recorder: Option<Recorder>,
+    recorder: Option<RequestRecorder>,
     restored_bytes: u64,
 }
 
@@ -63,7 +63,7 @@ impl Device {
     /// Starts to log requests, if that is possible.
     pub(super) fn watch(&mut self) -> Result<(), Error> {
         if probe::blocktrace::available().is_ok() {
-            self.recorder = Some(Recorder::start(self.devno, TRACE_BUFFER_KB)?);
+            self.recorder = Some(RequestRecorder::start(self.devno, TRACE_BUFFER_KB)?);
         }
         Ok(())
     }
