@@ -33,7 +33,7 @@ const RESERVE_PERCENT: u64 = 5;
 
 /// An extent file system with a placement policy.
 #[derive(Clone)]
-pub struct Extents<P> {
+pub struct ExtentFs<P> {
     space: Space,
     placement: P,
     reserves: Reserves,
@@ -48,9 +48,9 @@ struct Group {
     directories: u32,
 }
 
-impl<P: Placement> Extents<P> {
+impl<P: Placement> ExtentFs<P> {
     /// An empty file system on a disk of `size_bytes`.
-    pub fn new(size_bytes: u64, placement: P) -> Result<Extents<P>, Error> {
+    pub fn new(size_bytes: u64, placement: P) -> Result<ExtentFs<P>, Error> {
         let (least, most) =
             (u64::from(GROUP_BLOCKS) / 8 * BLOCK_BYTES, u64::from(u32::MAX / 2) * BLOCK_BYTES);
         if !(least..=most).contains(&size_bytes) {
@@ -67,7 +67,7 @@ impl<P: Placement> Extents<P> {
         }
         let groups = vec![Group { free_inodes: GROUP_INODES, ..Group::default() }; space.groups() as usize];
         let data_blocks = space.free_blocks();
-        Ok(Extents { reserves: Reserves::new(space.groups()), space, placement, groups, data_blocks })
+        Ok(ExtentFs { reserves: Reserves::new(space.groups()), space, placement, groups, data_blocks })
     }
 
     /// The free space.
@@ -127,7 +127,7 @@ impl<P: Placement> Extents<P> {
     }
 }
 
-impl<P: Placement> Allocator for Extents<P> {
+impl<P: Placement> Allocator for ExtentFs<P> {
     fn unit_bytes(&self) -> u64 {
         BLOCK_BYTES
     }

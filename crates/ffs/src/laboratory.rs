@@ -1,7 +1,7 @@
 //! All simulated file systems behind one interface, selected by name.
 
 use crate::benchmark::{self, HotFiles, SequentialPoint};
-use crate::extents::{BestFit, BuddySearch, Extents, FirstFit};
+use crate::extents::{BestFit, BuddySearch, ExtentFs, FirstFit};
 use crate::fast::FastFs;
 use crate::geometry::Geometry;
 use crate::measure::{Measures, measure};
@@ -137,11 +137,11 @@ impl Kind {
             "smart_frag" => bench(name, Volume::new(FastFs::new(geometry()?, SmartFrag))),
             "best_cluster" => bench(name, Volume::new(FastFs::new(geometry()?, BestCluster))),
             "first_fit" => {
-                bench(name, Volume::with_window(Extents::new(size_bytes, FirstFit)?, WINDOW_BYTES))
+                bench(name, Volume::with_window(ExtentFs::new(size_bytes, FirstFit)?, WINDOW_BYTES))
             }
-            "best_fit" => bench(name, Volume::with_window(Extents::new(size_bytes, BestFit)?, WINDOW_BYTES)),
-            "buddy_no_window" => bench(name, Volume::new(Extents::new(size_bytes, BuddySearch)?)),
-            _ => bench(name, Volume::with_window(Extents::new(size_bytes, BuddySearch)?, WINDOW_BYTES)),
+            "best_fit" => bench(name, Volume::with_window(ExtentFs::new(size_bytes, BestFit)?, WINDOW_BYTES)),
+            "buddy_no_window" => bench(name, Volume::new(ExtentFs::new(size_bytes, BuddySearch)?)),
+            _ => bench(name, Volume::with_window(ExtentFs::new(size_bytes, BuddySearch)?, WINDOW_BYTES)),
         })
     }
 }

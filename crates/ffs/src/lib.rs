@@ -2,7 +2,7 @@
 //! policies.
 //!
 //! Two file systems behind one interface: [`FastFs`], the fast file system of 4.4BSD, as in the publications of Smith and Seltzer of 1996 and
-//! 1997, and [`Extents`](extents::Extents), a model of current extent allocators. A [`Volume`] adds names and sizes to either; [`Kind`] creates
+//! 1997, and [`ExtentFs`](extents::ExtentFs), a model of current extent allocators. A [`Volume`] adds names and sizes to either; [`Kind`] creates
 //! one from the names of file system and policy.
 
 mod allocator;

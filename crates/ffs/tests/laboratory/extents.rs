@@ -2,16 +2,16 @@
 //! block 516; the root directory takes the first block for small files of its group.
 
 use crate::common::*;
-use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
+use ffs::extents::{BestFit, BuddySearch, ExtentFs, FirstFit, Placement};
 use ffs::{Volume, measure};
 use trace::{FileId, Op, ROOT};
 
-fn extents<P: Placement>(placement: P, window_bytes: u64) -> Volume<Extents<P>> {
-    Volume::with_window(Extents::new(256 << 20, placement).unwrap(), window_bytes)
+fn extents<P: Placement>(placement: P, window_bytes: u64) -> Volume<ExtentFs<P>> {
+    Volume::with_window(ExtentFs::new(256 << 20, placement).unwrap(), window_bytes)
 }
 
 /// Two files that grow alternately, eight blocks at a time.
-fn by_turns<P: Placement>(volume: &mut Volume<Extents<P>>) {
+fn by_turns<P: Placement>(volume: &mut Volume<ExtentFs<P>>) {
     apply(volume, &[create(1, 0), create(2, 0)]);
     for _ in 0..8 {
         apply(volume, &[append(1, 32 * KB), append(2, 32 * KB)]);
@@ -51,7 +51,7 @@ fn small_files_of_a_group_are_contiguous() {
 
 /// Alternating files of 128 and 256 blocks; then all files of 128 blocks except the last are deleted, and the first of 256. This leaves runs of 128
 /// and one of 512.
-fn holed<P: Placement>(placement: P) -> Volume<Extents<P>> {
+fn holed<P: Placement>(placement: P) -> Volume<ExtentFs<P>> {
     let mut volume = extents(placement, 0);
     for file in 0..8 {
         let size = if file % 2 == 0 { 128 } else { 256 };
@@ -63,7 +63,7 @@ fn holed<P: Placement>(placement: P) -> Volume<Extents<P>> {
 
 #[test]
 fn best_fit_takes_the_shortest_run_and_first_fit_the_first() {
-    let freed = |volume: &Volume<Extents<BestFit>>, file| pieces(volume, file)[0].1;
+    let freed = |volume: &Volume<ExtentFs<BestFit>>, file| pieces(volume, file)[0].1;
     let mut best = holed(BestFit);
     let fourth = freed(&best, 13) + 256;
     apply(&mut best, &[create(1, 120 * 4 * KB)]);

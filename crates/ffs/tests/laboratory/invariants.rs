@@ -1,7 +1,7 @@
 //! Invariants under a million random operations over all policies, with periodic recounts.
 
 use crate::common::KB;
-use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
+use ffs::extents::{BestFit, BuddySearch, ExtentFs, FirstFit, Placement};
 use ffs::geometry::FRAGMENTS;
 use ffs::policy::{Baseline, BestCluster, NoSwitch, Original, Policy, SmartFrag};
 use ffs::{Allocator, FastFs, Geometry, Layout, Volume};
@@ -223,8 +223,8 @@ fn fast<P: Policy>(policy: P, seed: u64) {
 
 fn extents<P: Placement>(placement: P, window_bytes: u64, seed: u64) {
     let name = placement.name();
-    let volume = Volume::with_window(Extents::new(DISK, placement).unwrap(), window_bytes);
-    exercise(name, volume, |fs: &Extents<P>, unit| fs.space().run_at(unit, 1) == 1, seed);
+    let volume = Volume::with_window(ExtentFs::new(DISK, placement).unwrap(), window_bytes);
+    exercise(name, volume, |fs: &ExtentFs<P>, unit| fs.space().run_at(unit, 1) == 1, seed);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The exact layout of the synthetic history under each policy, as one digest each. A digest changes if the policy changes, and must not change
 //! if the laboratory only becomes faster.
 
-use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
+use ffs::extents::{BestFit, BuddySearch, ExtentFs, FirstFit, Placement};
 use ffs::policy::{Baseline, BestCluster, NoSwitch, Original, Policy, SmartFrag};
 use ffs::{Allocator, FastFs, Geometry, History, Layout, Volume};
 use std::thread;
@@ -50,7 +50,7 @@ fn fast<P: Policy>(policy: P) -> u64 {
 }
 
 fn extents<P: Placement>(placement: P, window_bytes: u64) -> u64 {
-    digest(Volume::with_window(Extents::new(DISK, placement).unwrap(), window_bytes))
+    digest(Volume::with_window(ExtentFs::new(DISK, placement).unwrap(), window_bytes))
 }
 
 #[test]
