@@ -16,7 +16,7 @@ pub use space::Space;
 use crate::Error;
 use crate::allocator::{Allocator, NoSpace};
 use crate::inodes::Inodes;
-use crate::layout::{Layout, Piece};
+use crate::layout::{Extent, Layout};
 use reserves::Reserves;
 use space::{BLOCK_BYTES, GROUP_BLOCKS};
 
@@ -83,12 +83,12 @@ impl<P: Placement> ExtentFs<P> {
     /// Allocates blocks for the hole `first..end` of the file.
     fn fill(&mut self, file: &mut Layout, first: u32, end: u32) {
         let mut next = first;
-        let grows = file.pieces.last().is_some_and(|last| last.logical_end() == first);
+        let grows = file.extents.last().is_some_and(|last| last.logical_end() == first);
         while next < end {
             let wanted = end - next;
             let before = next.checked_sub(1).and_then(|block| file.find(block)).map(|(place, _)| place + 1);
             let (start, len) = self.take(file, before, wanted);
-            file.insert(Piece { logical: next, start, len });
+            file.insert(Extent { logical: next, start, len });
             next += len;
         }
         if grows && end > SMALL_BLOCKS {
@@ -205,7 +205,7 @@ impl<P: Placement> Allocator for ExtentFs<P> {
                 next = next.saturating_add(len);
                 continue;
             }
-            let hole_end = file.next_piece(next).map_or(end, |at| at.min(end));
+            let hole_end = file.next_extent(next).map_or(end, |at| at.min(end));
             if u64::from(hole_end - next) > self.available_blocks() {
                 return Err(NoSpace);
             }

@@ -29,6 +29,6 @@ pub use fast::{Counts, FastFs, Groups};
 pub use geometry::Geometry;
 pub use history::{DAYS, History, LAST_FULLNESS};
 pub use laboratory::{Kind, Laboratory, run};
-pub use layout::{Layout, Piece};
+pub use layout::{Extent, Layout};
 pub use measure::{FreeBin, FreeSpace, Measures, Score, SizeClass, measure};
 pub use volume::{Done, FileView, Volume};

@@ -73,9 +73,9 @@ pub fn measure<A: Allocator>(volume: &Volume<A>) -> Measures {
 fn is_split<A: Allocator>(file: &FileView<'_>, allocator: &A) -> bool {
     let home = allocator.group_of_inode(file.layout.inode);
     let direct =
-        file.layout.pieces.iter().take_while(|piece| piece.logical < DIRECT * allocator.block_units());
-    direct.into_iter().any(|piece| {
-        let units = piece.len.min(DIRECT * allocator.block_units() - piece.logical);
-        [piece.start, piece.start + units - 1].iter().any(|&unit| allocator.group_of_unit(unit) != home)
+        file.layout.extents.iter().take_while(|extent| extent.logical < DIRECT * allocator.block_units());
+    direct.into_iter().any(|extent| {
+        let units = extent.len.min(DIRECT * allocator.block_units() - extent.logical);
+        [extent.start, extent.start + units - 1].iter().any(|&unit| allocator.group_of_unit(unit) != home)
     })
 }

@@ -37,7 +37,7 @@ pub fn hot_files<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<HotF
     let units = volume.allocator().block_units();
     let mut score = Score::default();
     for file in &files {
-        let of_file = Score::of(&file.pieces, units);
+        let of_file = Score::of(&file.extents, units);
         score = Score { well: score.well + of_file.well, of: score.of + of_file.of };
     }
     let mut cost = Cost::new(volume.allocator(), model);

@@ -99,7 +99,7 @@ fn point<A: Allocator>(
         created.extend(speed(&layouts, cost.finish()));
         read.extend(read_bytes_per_s(&image, model, &layouts));
         for file in &layouts {
-            let of_file = Score::of(&file.pieces, image.allocator().block_units());
+            let of_file = Score::of(&file.extents, image.allocator().block_units());
             score = Score { well: score.well + of_file.well, of: score.of + of_file.of };
         }
     }

@@ -7,7 +7,7 @@
 use super::FastFs;
 use super::groups::MOST_CLUSTER;
 use crate::geometry::{FRAGMENTS, Geometry};
-use crate::layout::{Layout, Piece};
+use crate::layout::{Extent, Layout};
 use crate::policy::Policy;
 
 impl<P: Policy> FastFs<P> {
@@ -68,7 +68,7 @@ impl<P: Policy> FastFs<P> {
     /// Takes `len` free blocks from `place` on as the blocks of a file from `first` on.
     pub(super) fn append_blocks(&mut self, file: &mut Layout, first: u32, place: u32, len: u32) {
         self.groups.take_blocks(place, len);
-        file.insert(Piece { logical: first * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
+        file.insert(Extent { logical: first * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
     }
 
     /// A place for `len` contiguous blocks: in the group, at or behind `from` (nowhere if that is none), else in another group.
@@ -106,6 +106,6 @@ impl<P: Policy> FastFs<P> {
         }
         let groups = &mut self.groups;
         file.cut(from, to, |start, len| groups.give(start, len));
-        file.insert(Piece { logical: from, start: place * FRAGMENTS, len: to - from });
+        file.insert(Extent { logical: from, start: place * FRAGMENTS, len: to - from });
     }
 }

@@ -1,7 +1,7 @@
 //! Layout scores: of all files, by size, and of files whose end is a whole block or fragments.
 
 use crate::geometry::DIRECT;
-use crate::layout::Piece;
+use crate::layout::Extent;
 use crate::volume::FileView;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,19 +16,19 @@ pub struct Score {
 }
 
 impl Score {
-    /// The score of the pieces of a file, in blocks of `units` units.
-    pub fn of(pieces: &[Piece], units: u32) -> Score {
+    /// The score of the extents of a file, in blocks of `units` units.
+    pub fn of(extents: &[Extent], units: u32) -> Score {
         let mut score = Score::default();
-        let mut before: Option<Piece> = None;
-        for &piece in pieces {
-            let blocks = u64::from(piece.len.div_ceil(units));
+        let mut before: Option<Extent> = None;
+        for &extent in extents {
+            let blocks = u64::from(extent.len.div_ceil(units));
             score.well += blocks - 1;
             score.of += blocks - 1;
             if let Some(before) = before {
                 score.of += 1;
-                score.well += u64::from(before.end() == piece.start);
+                score.well += u64::from(before.end() == extent.start);
             }
-            before = Some(piece);
+            before = Some(extent);
         }
         score
     }
@@ -77,7 +77,7 @@ pub(super) struct Scores {
 
 impl Scores {
     pub fn add(&mut self, file: &FileView<'_>, units: u32, block_bytes: u64) {
-        let score = Score::of(&file.layout.pieces, units);
+        let score = Score::of(&file.layout.extents, units);
         let size = file.layout.size;
         let class = self.classes.entry(size.next_power_of_two().max(block_bytes)).or_default();
         class.files += 1;
@@ -113,22 +113,22 @@ impl Scores {
 mod tests {
     use super::*;
 
-    fn piece(logical: u32, start: u32, len: u32) -> Piece {
-        Piece { logical, start, len }
+    fn extent(logical: u32, start: u32, len: u32) -> Extent {
+        Extent { logical, start, len }
     }
 
     /// Two contiguous blocks and two fragments elsewhere: the second block is contiguous, the end is not. With the end directly behind, both
     /// are.
     #[test]
     fn fragments_at_the_end_count_as_a_block() {
-        let apart = Score::of(&[piece(0, 80, 16), piece(16, 200, 2)], 8);
+        let apart = Score::of(&[extent(0, 80, 16), extent(16, 200, 2)], 8);
         assert_eq!(apart, Score { well: 1, of: 2 });
-        assert_eq!(Score::of(&[piece(0, 80, 18)], 8), Score { well: 2, of: 2 });
-        assert_eq!(Score::of(&[piece(0, 80, 3)], 8).score(), None);
+        assert_eq!(Score::of(&[extent(0, 80, 18)], 8), Score { well: 2, of: 2 });
+        assert_eq!(Score::of(&[extent(0, 80, 3)], 8).score(), None);
     }
 
     #[test]
     fn holes_are_skipped() {
-        assert_eq!(Score::of(&[piece(0, 80, 8), piece(80, 88, 8)], 8), Score { well: 1, of: 1 });
+        assert_eq!(Score::of(&[extent(0, 80, 8), extent(80, 88, 8)], 8), Score { well: 1, of: 1 });
     }
 }

@@ -23,10 +23,10 @@ fn by_turns<P: Placement>(volume: &mut Volume<ExtentFs<P>>) {
 fn window_collects_appends() {
     let mut gathered = extents(BuddySearch, 16 << 20);
     by_turns(&mut gathered);
-    assert_eq!((pieces(&gathered, 1).len(), pieces(&gathered, 2).len()), (1, 1));
+    assert_eq!((extents_of(&gathered, 1).len(), extents_of(&gathered, 2).len()), (1, 1));
     let mut at_once = extents(BuddySearch, 0);
     by_turns(&mut at_once);
-    assert!(pieces(&at_once, 1).len() > 1, "{:?}", pieces(&at_once, 1));
+    assert!(extents_of(&at_once, 1).len() > 1, "{:?}", extents_of(&at_once, 1));
     assert!(measure(&at_once).layout_score < measure(&gathered).layout_score);
 }
 
@@ -36,7 +36,7 @@ fn file_deleted_in_the_window_never_has_blocks() {
     apply(&mut volume, &[create(1, 64 * KB)]);
     let free = measure(&volume).free.bytes;
     apply(&mut volume, &[create(2, 1 << 20)]);
-    assert!(pieces(&volume, 2).is_empty());
+    assert!(extents_of(&volume, 2).is_empty());
     apply(&mut volume, &[delete(2), Op::Fsync { file: FileId(1), parent: ROOT }]);
     assert_eq!(free - measure(&volume).free.bytes, 64 * KB);
 }
@@ -45,7 +45,7 @@ fn file_deleted_in_the_window_never_has_blocks() {
 fn small_files_of_a_group_are_contiguous() {
     let mut volume = extents(BuddySearch, 0);
     apply(&mut volume, &[create(1, 4 * KB), create(2, 1 << 20), create(3, 8 * KB), create(4, 4 * KB)]);
-    let at = |file| pieces(&volume, file)[0].1;
+    let at = |file| extents_of(&volume, file)[0].1;
     assert_eq!((at(3), at(4)), (at(1) + 1, at(1) + 3), "the large file is not between them");
 }
 
@@ -63,12 +63,12 @@ fn holed<P: Placement>(placement: P) -> Volume<ExtentFs<P>> {
 
 #[test]
 fn best_fit_takes_the_shortest_run_and_first_fit_the_first() {
-    let freed = |volume: &Volume<ExtentFs<BestFit>>, file| pieces(volume, file)[0].1;
+    let freed = |volume: &Volume<ExtentFs<BestFit>>, file| extents_of(volume, file)[0].1;
     let mut best = holed(BestFit);
     let fourth = freed(&best, 13) + 256;
     apply(&mut best, &[create(1, 120 * 4 * KB)]);
-    assert_eq!(pieces(&best, 1), [(0, fourth, 120)], "the hole of 128 between the files of 256");
+    assert_eq!(extents_of(&best, 1), [(0, fourth, 120)], "the hole of 128 between the files of 256");
     let mut first = holed(FirstFit);
     apply(&mut first, &[create(1, 120 * 4 * KB)]);
-    assert!(pieces(&first, 1)[0].1 < fourth, "the hole of 512 is before it");
+    assert!(extents_of(&first, 1)[0].1 < fourth, "the hole of 512 is before it");
 }

@@ -146,7 +146,7 @@ fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A
         volume.apply(&Op::Rmdir { dir: *dir, parent: ROOT }).unwrap();
     }
     let root = volume.layout_of_directory(ROOT).unwrap();
-    let kept: u64 = root.pieces.iter().map(|piece| u64::from(piece.len)).sum::<u64>()
+    let kept: u64 = root.extents.iter().map(|extent| u64::from(extent.len)).sum::<u64>()
         + root.indirect.len() as u64 * u64::from(volume.allocator().block_units());
     let left = all - volume.allocator().free_bytes().0;
     assert_eq!(left, kept * volume.allocator().unit_bytes(), "{name}: only the root remains");
@@ -172,15 +172,15 @@ fn recount<A: Allocator>(
         }
     };
     let mut look = |layout: &Layout| {
-        for piece in &layout.pieces {
-            take(piece.start, piece.len);
+        for extent in &layout.extents {
+            take(extent.start, extent.len);
             // A block of a file, whole or partial, is within one block of the disk.
-            for block in piece.logical / units..piece.logical_end().div_ceil(units) {
-                let first = piece.start + (block * units).max(piece.logical) - piece.logical;
-                let end = piece.start + ((block + 1) * units).min(piece.logical_end()) - piece.logical;
-                assert_eq!(first / units, (end - 1) / units, "{name}: {piece:?} crosses a block");
+            for block in extent.logical / units..extent.logical_end().div_ceil(units) {
+                let first = extent.start + (block * units).max(extent.logical) - extent.logical;
+                let end = extent.start + ((block + 1) * units).min(extent.logical_end()) - extent.logical;
+                assert_eq!(first / units, (end - 1) / units, "{name}: {extent:?} crosses a block");
                 let is_whole = end - first == units;
-                assert!(!is_whole || first % units == 0, "{name}: {piece:?} is not aligned");
+                assert!(!is_whole || first % units == 0, "{name}: {extent:?} is not aligned");
             }
         }
         layout.indirect.iter().for_each(|&indirect| take(indirect, units));

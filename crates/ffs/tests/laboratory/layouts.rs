@@ -21,8 +21,8 @@ fn mix(hash: u64, word: u64) -> u64 {
 fn digest_of(layout: &Layout, beside: u64) -> u64 {
     let mut hash =
         [u64::from(layout.inode), layout.size, beside].into_iter().fold(0xcbf2_9ce4_8422_2325, mix);
-    for piece in &layout.pieces {
-        hash = [piece.logical, piece.start, piece.len]
+    for extent in &layout.extents {
+        hash = [extent.logical, extent.start, extent.len]
             .into_iter()
             .fold(hash, |hash, word| mix(hash, word.into()));
     }
