@@ -9,7 +9,7 @@ mod grow;
 mod partial;
 mod shrink;
 
-pub use groups::{Counts, Groups};
+pub use groups::{GroupSummary, Groups};
 
 use crate::allocator::{Allocator, NoSpace};
 use crate::geometry::{FRAGMENT_BYTES, FRAGMENTS, GROUP_INODES, Geometry};

@@ -25,7 +25,7 @@ mod volume;
 
 pub use allocator::{Allocator, NoSpace};
 pub use error::Error;
-pub use fast::{Counts, FastFs, Groups};
+pub use fast::{FastFs, GroupSummary, Groups};
 pub use geometry::Geometry;
 pub use history::{DAYS, History, LAST_FULLNESS};
 pub use laboratory::{Kind, Laboratory, run};

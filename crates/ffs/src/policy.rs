@@ -28,8 +28,8 @@ pub trait Policy: Clone {
     /// directories.
     fn directory_group(&self, groups: &Groups) -> u32 {
         let least = groups.total().inodes / groups.count();
-        let roomy = (0..groups.count()).filter(|&group| groups.counts(group).inodes >= least);
-        roomy.min_by_key(|&group| groups.counts(group).directories).unwrap_or(0)
+        let roomy = (0..groups.count()).filter(|&group| groups.summary(group).inodes >= least);
+        roomy.min_by_key(|&group| groups.summary(group).directories).unwrap_or(0)
     }
 
     /// Whether block number `block` of a file, counted from 0, starts a new section, which selects its own group. The direct blocks are
@@ -44,7 +44,7 @@ pub trait Policy: Clone {
     fn section_group(&self, groups: &Groups, from: u32) -> Option<u32> {
         let least = groups.total().blocks / groups.count();
         let from = from % groups.count();
-        (from..groups.count()).chain(0..from).find(|&group| groups.counts(group).blocks >= least)
+        (from..groups.count()).chain(0..from).find(|&group| groups.summary(group).blocks >= least)
     }
 
     /// Whether blocks that were written together and are not contiguous are moved, before they are written, to a contiguous

@@ -6,7 +6,7 @@
 
 use crate::common::*;
 use ffs::policy::{Baseline, NoSwitch, Original, SmartFrag};
-use ffs::{Counts, measure};
+use ffs::{GroupSummary, measure};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 #[test]
@@ -21,8 +21,8 @@ fn fragments_share_a_block_and_blocks_are_whole() {
     assert_eq!(extents_of(&volume, 2), [(0, 531, 3)]);
     assert_eq!(extents_of(&volume, 3), [(0, block(68), 3)]);
     // In group 0, blocks 66, 67 and 68 are not completely free; 2 + 5 fragments are free in 66 and 68.
-    let counts = volume.allocator().groups().counts(0);
-    assert_eq!(counts, Counts { blocks: 2048 - 69, fragments: 7, inodes: 4096 - 4, directories: 1 });
+    let counts = volume.allocator().groups().summary(0);
+    assert_eq!(counts, GroupSummary { blocks: 2048 - 69, fragments: 7, inodes: 4096 - 4, directories: 1 });
     // File 1 and the root have no part of block 68: without file 3 it is completely free again.
     apply(&mut volume, &[delete(3)]);
     assert!(volume.allocator().groups().is_free(68));
@@ -56,7 +56,7 @@ fn fragments_grow_in_place_or_move() {
         (extents_of(&volume, 2), extents_of(&volume, 1)),
         (vec![(0, 534, 2)], vec![(0, block(67), 6)])
     );
-    assert_eq!(volume.allocator().groups().counts(0).fragments, 5 + 2);
+    assert_eq!(volume.allocator().groups().summary(0).fragments, 5 + 2);
     // 11 KB: the fragments become block 67, and three fragments are found in the run of five that file 1 left at 529.
     apply(&mut volume, &[append(1, 5 * KB)]);
     assert_eq!(extents_of(&volume, 1), [(0, block(67), 8), (8, 529, 3)]);
@@ -151,7 +151,7 @@ fn full_group_overflows_into_the_next() {
     // fit.
     let split = measure(&volume).split_files;
     assert_eq!(split, 1 + 3);
-    assert_eq!(volume.allocator().groups().counts(0).blocks, 0);
+    assert_eq!(volume.allocator().groups().summary(0).blocks, 0);
 }
 
 #[test]

@@ -15,7 +15,7 @@ impl Policy for SwitchWhenCrowded {
     fn section_group(&self, groups: &ffs::Groups, from: u32) -> Option<u32> {
         let own = from % groups.count();
         let average = groups.total().blocks / groups.count();
-        if groups.counts(own).blocks >= average / 2 {
+        if groups.summary(own).blocks >= average / 2 {
             Some(own)
         } else {
             Baseline.section_group(groups, from)
