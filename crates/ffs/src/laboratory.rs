@@ -6,7 +6,7 @@ use crate::fast::FastFs;
 use crate::geometry::Geometry;
 use crate::measure::{Measures, measure};
 use crate::policy::{Baseline, BestCluster, NoSwitch, Original, SmartFrag};
-use crate::volume::{Done, Volume};
+use crate::volume::{OperationCounts, Volume};
 use crate::{Allocator, Error};
 use disk::model::Model;
 use rustix::time::{ClockId, clock_gettime};
@@ -19,7 +19,7 @@ pub trait Laboratory {
     fn policy(&self) -> &'static str;
 
     /// The counts of operations so far.
-    fn done(&self) -> Done;
+    fn counts(&self) -> OperationCounts;
 
     /// Applies one operation.
     fn apply(&mut self, op: &Op) -> Result<(), Error>;
@@ -55,8 +55,8 @@ impl<A: Allocator> Laboratory for Bench<A> {
         self.policy
     }
 
-    fn done(&self) -> Done {
-        self.volume.done()
+    fn counts(&self) -> OperationCounts {
+        self.volume.counts()
     }
 
     fn apply(&mut self, op: &Op) -> Result<(), Error> {

@@ -31,4 +31,4 @@ pub use history::{DAYS, History, LAST_FULLNESS};
 pub use laboratory::{Kind, Laboratory, run};
 pub use layout::{Extent, Layout};
 pub use measure::{FreeBin, FreeSpace, Measures, Score, SizeClass, measure};
-pub use volume::{Done, FileView, Volume};
+pub use volume::{FileView, OperationCounts, Volume};

@@ -3,7 +3,7 @@
 use crate::args::{Ffs, SimulatedFs};
 use crate::output::{self, number};
 use ::ffs::benchmark::{HotFiles, SIZES, SequentialPoint};
-use ::ffs::{Done, History, Kind, Laboratory, Measures, run as replay};
+use ::ffs::{History, Kind, Laboratory, Measures, OperationCounts, run as replay};
 use anyhow::Result;
 use disk::Model;
 use serde::Serialize;
@@ -19,7 +19,7 @@ struct Outcome {
     policy: &'static str,
     size_bytes: u64,
     #[serde(flatten)]
-    done: Done,
+    counts: OperationCounts,
     /// Operations per second of wall time of the simulation.
     operations_per_s: f64,
     /// Memory use of the simulation in bytes, for structures that scale with the disk and with the number of files.
@@ -96,7 +96,7 @@ fn simulate(
     let sequential_empty = sequential(laboratory.as_ref())?;
     let mut series = Vec::new();
     let took = replay(laboratory.as_mut(), source, |laboratory| series.push(point(laboratory)))?;
-    let done = laboratory.done();
+    let counts = laboratory.counts();
     let (map_heap_bytes, file_heap_bytes) = laboratory.heap_bytes();
     let disk = match model {
         Some(model) => Some(Costs {
@@ -112,8 +112,8 @@ fn simulate(
         file_system: kind.name(),
         policy: laboratory.policy(),
         size_bytes: args.size,
-        operations_per_s: done.operations as f64 / took.as_secs_f64().max(1e-9),
-        done,
+        operations_per_s: counts.operations as f64 / took.as_secs_f64().max(1e-9),
+        counts,
         map_heap_bytes,
         file_heap_bytes,
         measures: laboratory.measure(),
@@ -123,10 +123,10 @@ fn simulate(
 }
 
 fn point(laboratory: &dyn Laboratory) -> Point {
-    let (done, measures) = (laboratory.done(), laboratory.measure());
+    let (counts, measures) = (laboratory.counts(), laboratory.measure());
     Point {
-        checkpoint: done.checkpoints,
-        operations: done.operations,
+        checkpoint: counts.checkpoints,
+        operations: counts.operations,
         files: measures.files,
         fullness: measures.fullness,
         layout_score: measures.layout_score,
@@ -143,8 +143,8 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
         std::iter::once(name.to_owned()).chain(outcomes.iter().map(cell)).collect()
     };
     let mut rows = vec![
-        row("operations", &|outcome| outcome.done.operations.to_string()),
-        row("without space", &|outcome| outcome.done.no_space.to_string()),
+        row("operations", &|outcome| outcome.counts.operations.to_string()),
+        row("without space", &|outcome| outcome.counts.no_space.to_string()),
         row("operations/s", &|outcome| number(Some(outcome.operations_per_s))),
         row("files", &|outcome| outcome.measures.files.to_string()),
         row("fullness", &|outcome| number(Some(outcome.measures.fullness))),

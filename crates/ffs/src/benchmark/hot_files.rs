@@ -32,7 +32,7 @@ pub struct HotFiles {
 /// Reads the hot files and overwrites them. None if the trace has fewer than [`HOT_DAYS`] checkpoints, because the hot files are unknown
 /// then.
 pub fn hot_files<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<HotFiles> {
-    let since = volume.done().checkpoints.checked_sub(HOT_DAYS)?;
+    let since = volume.counts().checkpoints.checked_sub(HOT_DAYS)?;
     let files = in_order(volume, |day| u64::from(day) >= since);
     let units = volume.allocator().block_units();
     let mut score = Score::default();

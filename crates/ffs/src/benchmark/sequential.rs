@@ -141,7 +141,7 @@ fn make<A: Allocator>(
         let (file, parent) = place(file);
         image.apply(&Op::Fsync { file, parent })?;
     }
-    if image.done().no_space > volume.done().no_space {
+    if image.counts().no_space > volume.counts().no_space {
         return Ok(None);
     }
     let found = |file: u64| {

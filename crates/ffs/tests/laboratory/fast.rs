@@ -158,7 +158,7 @@ fn full_group_overflows_into_the_next() {
 fn tenth_is_reserved_and_lack_of_space_is_counted() {
     let mut volume = fast(Baseline);
     apply(&mut volume, &[create(1, 40 << 20), create(2, 30 << 20), append(2, 4 * KB)]);
-    assert_eq!(volume.done().no_space, 1);
+    assert_eq!(volume.counts().no_space, 1);
     // The failed write leaves nothing allocated: the file exists, and has the 4 KB that fit later.
     assert_eq!(extents_of(&volume, 2).iter().map(|extent| extent.2).sum::<u32>(), 4);
     ffs::Allocator::check(volume.allocator()).unwrap();

@@ -123,9 +123,9 @@ fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A
     let all = volume.allocator().free_bytes().0;
     for number in 1..=OPERATIONS {
         let (op, then) = model.step();
-        let refused = volume.done().no_space;
+        let refused = volume.counts().no_space;
         volume.apply(&op).unwrap_or_else(|e| panic!("{name}: {e}"));
-        if volume.done().no_space == refused {
+        if volume.counts().no_space == refused {
             then(&mut model);
         } else if let Op::Create { file, parent, .. } = op
             && volume.layout_of(file).is_some()
@@ -138,7 +138,7 @@ fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A
             recount(name, &volume, &model, all, &is_free);
         }
     }
-    assert!(volume.done().no_space > 0, "{name}: the file system never became full");
+    assert!(volume.counts().no_space > 0, "{name}: the file system never became full");
     for (file, parent, _) in std::mem::take(&mut model.files) {
         volume.apply(&Op::Delete { file, parent }).unwrap();
     }
@@ -204,7 +204,7 @@ fn recount<A: Allocator>(
     let mut expected: Vec<_> = model.files.iter().map(|&(file, dir, size)| (file.0, dir.0, size)).collect();
     expected.sort_unstable();
     // Data in the window that did not fit is truncated, so only the names match then.
-    if volume.done().no_space == 0 {
+    if volume.counts().no_space == 0 {
         assert_eq!(sizes, expected, "{name}");
     } else {
         let names =

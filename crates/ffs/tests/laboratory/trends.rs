@@ -38,7 +38,7 @@ fn age(policy: &str) -> Aged {
     Aged {
         measures: laboratory.measure(),
         heap_bytes: heap.0 + heap.1,
-        operations: laboratory.done().operations,
+        operations: laboratory.counts().operations,
         read: [empty, read(laboratory.as_ref())],
     }
 }

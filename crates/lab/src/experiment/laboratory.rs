@@ -143,7 +143,7 @@ impl Simulating<'_> {
     fn days(&self) -> Result<Found, Error> {
         let mut found = Found::new();
         self.aged(&self.cell.task.policy, ffs::LAST_FULLNESS, |now| {
-            let day = now.done().checkpoints;
+            let day = now.counts().checkpoints;
             if self.scale.rounds.contains(&day) {
                 found.insert(day, self.state(now)?);
             }
