@@ -2,7 +2,7 @@
 //! policies.
 //!
 //! Two file systems behind one interface: [`FastFs`], the fast file system of 4.4BSD, as in the publications of Smith and Seltzer of 1996 and
-//! 1997, and [`ExtentFs`](extents::ExtentFs), a model of current extent allocators. A [`Volume`] adds names and sizes to either; [`Kind`] creates
+//! 1997, and [`ExtentFs`](extents::ExtentFs), a model of current extent allocators. A [`Volume`] adds names and sizes to either; [`SimulatedFs`] creates
 //! one from the names of file system and policy.
 
 mod allocator;
@@ -16,11 +16,11 @@ mod files;
 pub mod geometry;
 mod history;
 mod inodes;
-mod laboratory;
 mod layout;
 mod measure;
 mod packed;
 pub mod policy;
+mod simulation;
 mod volume;
 
 pub use allocator::{Allocator, NoSpace};
@@ -28,7 +28,7 @@ pub use error::Error;
 pub use fast::{FastFs, GroupSummary, Groups};
 pub use geometry::Geometry;
 pub use history::{DAYS, History, LAST_FULLNESS};
-pub use laboratory::{Kind, Laboratory, run};
 pub use layout::{Extent, Layout};
 pub use measure::{FreeBin, FreeSpace, Measures, Score, SizeClass, measure};
+pub use simulation::{SimulatedFs, Simulation, run};
 pub use volume::{FileView, OperationCounts, Volume};
