@@ -178,7 +178,7 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
 fn sequential_rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     let speed = |points: &Option<Vec<SequentialPoint>>, at: usize| {
         let point = points.as_ref().and_then(|points| points.get(at));
-        number(point.and_then(|point| point.read_bytes_per_s).map(|spread| spread.mean / 1e6))
+        number(point.and_then(|point| point.read_bytes_per_s).map(|rate| rate.mean / 1e6))
     };
     if !outcomes
         .iter()

@@ -39,20 +39,20 @@ const FILES_A_DIRECTORY: u64 = 25;
 
 /// Mean and standard deviation over placements.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Spread {
+pub struct MeanStdDev {
     /// The mean.
     pub mean: f64,
     /// The sample standard deviation; 0 for one sample.
     pub standard_deviation: f64,
 }
 
-impl Spread {
-    fn of(samples: &[f64]) -> Option<Spread> {
+impl MeanStdDev {
+    fn of(samples: &[f64]) -> Option<MeanStdDev> {
         let count = samples.len() as f64;
         let mean = samples.iter().sum::<f64>() / count;
         let squares: f64 = samples.iter().map(|sample| (sample - mean) * (sample - mean)).sum();
         let standard_deviation = libm::sqrt(squares / (count - 1.0).max(1.0));
-        (!samples.is_empty()).then_some(Spread { mean, standard_deviation })
+        (!samples.is_empty()).then_some(MeanStdDev { mean, standard_deviation })
     }
 }
 
@@ -64,9 +64,9 @@ pub struct SequentialPoint {
     /// Number of files.
     pub files: u64,
     /// Create throughput; none without space, or if it takes no time.
-    pub create_bytes_per_s: Option<Spread>,
+    pub create_bytes_per_s: Option<MeanStdDev>,
     /// Read throughput.
-    pub read_bytes_per_s: Option<Spread>,
+    pub read_bytes_per_s: Option<MeanStdDev>,
     /// Layout score of all files.
     pub layout_score: Option<f64>,
 }
@@ -106,8 +106,8 @@ fn point<A: Allocator>(
     Ok(SequentialPoint {
         file_bytes,
         files,
-        create_bytes_per_s: Spread::of(&created),
-        read_bytes_per_s: Spread::of(&read),
+        create_bytes_per_s: MeanStdDev::of(&created),
+        read_bytes_per_s: MeanStdDev::of(&read),
         layout_score: score.score(),
     })
 }
