@@ -29,6 +29,6 @@ pub use fast::{FastFs, GroupSummary, Groups};
 pub use geometry::Geometry;
 pub use history::{DAYS, History, LAST_FULLNESS};
 pub use layout::{Extent, Layout};
-pub use measure::{FreeBin, FreeSpace, Measures, Score, SizeClass, measure};
+pub use measure::{FreeBin, FreeSpace, LayoutScore, Measures, SizeClass, measure};
 pub use simulation::{SimulatedFs, Simulation, run};
 pub use volume::{FileView, OperationCounts, Volume};

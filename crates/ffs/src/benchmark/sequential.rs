@@ -6,7 +6,7 @@ use crate::Error;
 use crate::allocator::Allocator;
 use crate::cost::Cost;
 use crate::layout::Layout;
-use crate::measure::Score;
+use crate::measure::LayoutScore;
 use crate::volume::Volume;
 use disk::model::Model;
 use serde::Serialize;
@@ -89,7 +89,7 @@ fn point<A: Allocator>(
     placements: u32,
 ) -> Result<SequentialPoint, Error> {
     let files = ALL_BYTES / file_bytes;
-    let (mut created, mut read, mut score) = (Vec::new(), Vec::new(), Score::default());
+    let (mut created, mut read, mut score) = (Vec::new(), Vec::new(), LayoutScore::default());
     for placement in 0..placements {
         let Some(Prepared { image, files }) = make(volume, file_bytes, files, placement)? else { continue };
         let mut cost = Cost::new(image.allocator(), model);
@@ -99,8 +99,11 @@ fn point<A: Allocator>(
         created.extend(speed(&layouts, cost.finish()));
         read.extend(read_bytes_per_s(&image, model, &layouts));
         for file in &layouts {
-            let of_file = Score::of(&file.extents, image.allocator().block_units());
-            score = Score { well: score.well + of_file.well, of: score.of + of_file.of };
+            let of_file = LayoutScore::of(&file.extents, image.allocator().block_units());
+            score = LayoutScore {
+                contiguous: score.contiguous + of_file.contiguous,
+                total: score.total + of_file.total,
+            };
         }
     }
     Ok(SequentialPoint {
@@ -108,7 +111,7 @@ fn point<A: Allocator>(
         files,
         create_bytes_per_s: MeanStdDev::of(&created),
         read_bytes_per_s: MeanStdDev::of(&read),
-        layout_score: score.score(),
+        layout_score: score.value(),
     })
 }
 
