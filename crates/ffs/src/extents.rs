@@ -146,7 +146,7 @@ impl<P: Placement> Allocator for ExtentFs<P> {
 
     /// A directory goes to the group of its parent, unless that group has less than half the average of free blocks or no free inode; then, and
     /// for a directory below the root, to the group with the fewest directories, of these the one with the most free blocks.
-    fn take_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32> {
+    fn allocate_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32> {
         let count = self.space.groups();
         let home = parent.map_or(0, |parent| self.group_of_inode(parent));
         let below_root = parent.is_some_and(|parent| parent == 0);
@@ -169,7 +169,7 @@ impl<P: Placement> Allocator for ExtentFs<P> {
         })
     }
 
-    fn give_inode(&mut self, inode: u32, directory: bool) {
+    fn free_inode(&mut self, inode: u32, directory: bool) {
         let state = &mut self.groups[(inode / GROUP_INODES) as usize];
         state.inodes.free(inode % GROUP_INODES);
         state.free_inodes += 1;

@@ -69,7 +69,7 @@ impl<A: Allocator> Volume<A> {
     /// allocates blocks.
     pub fn with_window(mut allocator: A, window_bytes: u64) -> Volume<A> {
         let unit_bytes = allocator.unit_bytes();
-        let inode = allocator.take_inode(None, true).expect("an empty file system has inodes");
+        let inode = allocator.allocate_inode(None, true).expect("an empty file system has inodes");
         let mut volume = Volume {
             allocator,
             files: Files::new(unit_bytes),
@@ -175,12 +175,12 @@ impl<A: Allocator> Volume<A> {
             if self.links.has(file.0) { None } else { self.files.add(file.0, parent.0, 0, self.today()) };
         let slot = added.ok_or("the file already exists")?;
         let near = self.directories.get(directory).inode;
-        let Some(inode) = self.allocator.take_inode(Some(near), false) else {
+        let Some(inode) = self.allocator.allocate_inode(Some(near), false) else {
             self.files.remove(slot);
             return Ok(Err(NoSpace));
         };
         if let Err(full) = self.enter(directory) {
-            self.allocator.give_inode(inode, false);
+            self.allocator.free_inode(inode, false);
             self.files.remove(slot);
             return Ok(Err(full));
         }

@@ -314,7 +314,7 @@ impl Groups {
     }
 
     /// Takes an inode of a group.
-    pub(super) fn take_inode(&mut self, group: u32, directory: bool) -> Option<u32> {
+    pub(super) fn allocate_inode(&mut self, group: u32, directory: bool) -> Option<u32> {
         let state = &mut self.groups[group as usize];
         let inode = state.inodes.take(GROUP_INODES)?;
         state.counts.inodes -= 1;
@@ -325,7 +325,7 @@ impl Groups {
     }
 
     /// Frees an inode.
-    pub(super) fn give_inode(&mut self, inode: u32, directory: bool) {
+    pub(super) fn free_inode(&mut self, inode: u32, directory: bool) {
         let state = &mut self.groups[(inode / GROUP_INODES) as usize];
         state.inodes.free(inode % GROUP_INODES);
         state.counts.inodes += 1;
