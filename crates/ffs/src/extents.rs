@@ -123,7 +123,7 @@ impl<P: Placement> ExtentFs<P> {
         self.reserves.release_file(&mut self.space, file.inode);
         file.size = size;
         let space = &mut self.space;
-        file.cut(size.div_ceil(BLOCK_BYTES) as u32, u32::MAX, |start, len| space.give(start, len));
+        file.remove_range(size.div_ceil(BLOCK_BYTES) as u32, u32::MAX, |start, len| space.give(start, len));
     }
 }
 
@@ -229,7 +229,7 @@ impl<P: Placement> Allocator for ExtentFs<P> {
         let first = offset.div_ceil(BLOCK_BYTES);
         let end = (offset.saturating_add(len).min(file.size) / BLOCK_BYTES).max(first);
         let space = &mut self.space;
-        file.cut(first as u32, end as u32, |start, len| space.give(start, len));
+        file.remove_range(first as u32, end as u32, |start, len| space.give(start, len));
     }
 
     fn writes_metadata_through(&self) -> bool {

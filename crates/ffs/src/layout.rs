@@ -94,7 +94,7 @@ impl Layout {
     }
 
     /// Removes the units `from..to` from the file; `freed` gets their units on disk (start, length).
-    pub fn cut(&mut self, from: u32, to: u32, mut freed: impl FnMut(u32, u32)) {
+    pub fn remove_range(&mut self, from: u32, to: u32, mut freed: impl FnMut(u32, u32)) {
         if from == 0 && to >= self.end() {
             return self.extents.drain(..).for_each(|extent| freed(extent.start, extent.len));
         }
@@ -151,7 +151,7 @@ mod tests {
                     range.for_each(|unit| list[unit] = Some(start + unit as u32 - from));
                 } else if !writes {
                     let mut freed = Vec::new();
-                    layout.cut(from, from + len, |start, len| {
+                    layout.remove_range(from, from + len, |start, len| {
                         assert!(len > 0, "no empty run is freed");
                         freed.extend(start..start + len);
                     });

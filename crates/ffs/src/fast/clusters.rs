@@ -105,7 +105,7 @@ impl<P: Policy> FastFs<P> {
             self.groups.take_exactly(place + (end - first), 0, tail);
         }
         let groups = &mut self.groups;
-        file.cut(from, to, |start, len| groups.give(start, len));
+        file.remove_range(from, to, |start, len| groups.give(start, len));
         file.insert(Extent { logical: from, start: place * FRAGMENTS, len: to - from });
     }
 }

@@ -277,7 +277,7 @@ impl<P: Policy> FastFs<P> {
             self.groups.give(place + len, asked - len);
         }
         let groups = &mut self.groups;
-        file.cut(logical, logical + FRAGMENTS, |start, len| groups.give(start, len));
+        file.remove_range(logical, logical + FRAGMENTS, |start, len| groups.give(start, len));
         file.insert(Extent { logical, start: place, len });
         Ok(())
     }
