@@ -27,7 +27,7 @@ pub use allocator::{Allocator, NoSpace};
 pub use error::Error;
 pub use fast::{FastFs, GroupSummary, Groups};
 pub use geometry::Geometry;
-pub use history::{DAYS, History, LAST_FULLNESS};
+pub use history::{FINAL_FULLNESS, HISTORY_DAYS, History};
 pub use layout::{Extent, Layout};
 pub use measure::{FreeBin, FreeSpace, LayoutScore, Measures, SizeClass, measure};
 pub use simulation::{SimulatedFs, Simulation, run};

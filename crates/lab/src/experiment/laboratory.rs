@@ -65,8 +65,8 @@ impl Laboratory {
             (By::Fullness, Some(&percent)) if percent > 100 => {
                 Err(Error::Refused(format!("fullness cannot be {percent} %: the maximum is 100")))
             }
-            (By::Day, Some(&day)) if day > ffs::DAYS => {
-                Err(Error::Refused(format!("no day {day}: the history has {} days", ffs::DAYS)))
+            (By::Day, Some(&day)) if day > ffs::HISTORY_DAYS => {
+                Err(Error::Refused(format!("no day {day}: the history has {} days", ffs::HISTORY_DAYS)))
             }
             _ if self.placements == 0 => Err(Error::Refused("placements must be at least 1".to_owned())),
             _ => Ok(()),
@@ -106,8 +106,10 @@ impl Simulating<'_> {
             return Ok(());
         }
         let Cell { fs, task, .. } = self.cell;
-        self.watch
-            .phase(&format!("{}: {} days on {fs}, {}", self.identity.name, ffs::DAYS, task.policy), None);
+        self.watch.phase(
+            &format!("{}: {} days on {fs}, {}", self.identity.name, ffs::HISTORY_DAYS, task.policy),
+            None,
+        );
         let found = match task.by {
             By::Day => self.days(),
             By::FileSize => self.file_sizes(),
@@ -135,14 +137,18 @@ impl Simulating<'_> {
                 looked = if disk::interrupted() { Err(crate::workload::interrupted()) } else { look(now) };
             }
         };
-        ffs::run(simulation.as_mut(), History::filling(size_bytes, fullness, self.cell.seed), seen)
-            .map_err(failed)?;
+        ffs::run(
+            simulation.as_mut(),
+            History::with_final_fullness(size_bytes, fullness, self.cell.seed),
+            seen,
+        )
+        .map_err(failed)?;
         looked.map(|()| simulation)
     }
 
     fn days(&self) -> Result<Found, Error> {
         let mut found = Found::new();
-        self.aged(&self.cell.task.policy, ffs::LAST_FULLNESS, |now| {
+        self.aged(&self.cell.task.policy, ffs::FINAL_FULLNESS, |now| {
             let day = now.counts().checkpoints;
             if self.scale.rounds.contains(&day) {
                 found.insert(day, self.state(now)?);
@@ -207,7 +213,7 @@ impl Simulating<'_> {
     /// The sequential benchmark for each round, aged and on an empty file system.
     fn sequential(&self, policy: &str, model: &Model) -> Result<[Vec<SequentialPoint>; 2], Error> {
         let empty = kind(&self.cell.fs)?.create(policy, self.scale.size_bytes).map_err(refused)?;
-        let aged = self.aged(policy, ffs::LAST_FULLNESS, |_| Ok(()))?;
+        let aged = self.aged(policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
         let of = |simulation: &dyn ffs::Simulation| {
             simulation.sequential(model, &self.scale.rounds, self.cell.task.placements).map_err(failed)
         };
@@ -215,7 +221,7 @@ impl Simulating<'_> {
     }
 
     fn size_classes(&self) -> Result<Found, Error> {
-        let aged = self.aged(&self.cell.task.policy, ffs::LAST_FULLNESS, |_| Ok(()))?;
+        let aged = self.aged(&self.cell.task.policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
         let mut found = Found::new();
         for class in aged.measure().by_size {
             if !self.scale.rounds.contains(&class.upper_bytes) {
