@@ -2,7 +2,7 @@
 
 use crate::args::{self, Ffs};
 use crate::output::{self, number};
-use ::ffs::benchmark::{HotFiles, SIZES, SequentialPoint};
+use ::ffs::benchmark::{FILE_SIZES, HotFiles, SequentialPoint};
 use ::ffs::{History, Measures, OperationCounts, SimulatedFs, Simulation, run as replay};
 use anyhow::Result;
 use disk::Model;
@@ -90,7 +90,7 @@ fn simulate(
     model: Option<&Model>,
 ) -> Result<Outcome> {
     let sequential = |simulation: &dyn Simulation| match model {
-        Some(model) if args.sequential => simulation.sequential(model, &SIZES, PLACEMENTS).map(Some),
+        Some(model) if args.sequential => simulation.sequential(model, &FILE_SIZES, PLACEMENTS).map(Some),
         _ => Ok(None),
     };
     let sequential_empty = sequential(simulation.as_ref())?;
@@ -195,5 +195,5 @@ fn sequential_rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
         });
         std::iter::once(format!("read {}, MB/s empty / aged", lab::bytes(size))).chain(cells).collect()
     };
-    SIZES.iter().enumerate().map(row).collect()
+    FILE_SIZES.iter().enumerate().map(row).collect()
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 /// File sizes in bytes: 16 KB to 16 MB, and 104 KB, which is one block more than an inode's direct blocks.
-pub const SIZES: [u64; 15] = {
+pub const FILE_SIZES: [u64; 15] = {
     const KB: u64 = 1024;
     [
         16 * KB,
@@ -161,8 +161,8 @@ mod tests {
 
     #[test]
     fn sizes_include_all_published_ones() {
-        assert!(SIZES.is_sorted());
-        assert!((14..=24).all(|power| SIZES.contains(&(1 << power))), "16 KB to 16 MB");
-        assert!(SIZES.contains(&(104 << 10)));
+        assert!(FILE_SIZES.is_sorted());
+        assert!((14..=24).all(|power| FILE_SIZES.contains(&(1 << power))), "16 KB to 16 MB");
+        assert!(FILE_SIZES.contains(&(104 << 10)));
     }
 }
