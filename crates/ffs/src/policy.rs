@@ -49,23 +49,23 @@ pub trait Policy: Clone {
 
     /// Whether blocks that were written together and are not contiguous are moved, before they are written, to a contiguous
     /// place.
-    fn clusters(&self) -> bool {
+    fn reallocates_clusters(&self) -> bool {
         true
     }
 
     /// Whether [`cluster_place`](Policy::cluster_place) ignores blocks before `from`. If not, the blocks that the cluster leaves must be hidden
     /// from it, which takes time.
-    const CLUSTERS_BEHIND: bool = true;
+    const SEARCHES_FORWARD_ONLY: bool = true;
 
     /// The place of a cluster of `len` blocks in its group, at or behind `from`: the first that is large enough, so that it is behind earlier
     /// writes.
     fn cluster_place(&self, groups: &Groups, from: u32, len: u32) -> Option<u32> {
-        groups.cluster_behind(from, len)
+        groups.first_cluster_from(from, len)
     }
 
     /// Whether the fragments at the end of a file go directly behind its last block if possible, rather than into the shortest free run of
     /// fragments.
-    fn tail_beside_block(&self) -> bool {
+    fn tail_follows_block(&self) -> bool {
         false
     }
 }

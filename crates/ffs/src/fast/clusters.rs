@@ -54,7 +54,7 @@ impl<P: Policy> FastFs<P> {
     /// A contiguous place for a cluster outside the runs that were found from `preferred` on, up to `next`.
     fn cluster_apart(&mut self, runs: &[(u32, u32)], preferred: u32, next: u32, len: u32) -> Option<u32> {
         let group = self.groups.group_of(preferred);
-        if P::CLUSTERS_BEHIND {
+        if P::SEARCHES_FORWARD_ONLY {
             // The runs are all that is free between `preferred` and `next`.
             let from = (next < self.groups.geometry().range(group).end).then_some(next);
             return self.cluster_place(group, from, len);

@@ -134,7 +134,7 @@ impl Groups {
     }
 
     /// The first `len` contiguous free blocks at or behind `from`, in its group.
-    pub fn cluster_behind(&self, from: u32, len: u32) -> Option<u32> {
+    pub fn first_cluster_from(&self, from: u32, len: u32) -> Option<u32> {
         self.free.first_run(from, self.geometry.range(self.group_of(from)).end, len)
     }
 

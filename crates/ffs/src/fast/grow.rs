@@ -64,7 +64,7 @@ impl<P: Policy> FastFs<P> {
         let geometry = *self.groups.geometry();
         let end = end.min(section_end(first, geometry.section_blocks));
         let preferred = self.preferred(file, first);
-        if !self.policy.clusters() {
+        if !self.policy.reallocates_clusters() {
             return self.fill(file, first, end, preferred).map(|_| end);
         }
         let free = self.clusters_free_at(file, first, end, preferred);
@@ -207,15 +207,15 @@ impl<P: Policy> FastFs<P> {
         if self.available_fragments() < u64::from(len) {
             return Err(NoSpace);
         }
-        let beside = self.policy.tail_beside_block() && block > 0;
-        let place = if beside && self.tail_fits(preferred, len) {
+        let follows = self.policy.tail_follows_block() && block > 0;
+        let place = if follows && self.tail_fits(preferred, len) {
             self.groups.take_exactly(preferred, 0, len);
             preferred * FRAGMENTS
         } else {
             self.take_fragments(preferred, len)?
         };
         file.insert(Extent { logical: block * FRAGMENTS, start: place, len });
-        if beside && place != preferred * FRAGMENTS && self.policy.clusters() {
+        if follows && place != preferred * FRAGMENTS && self.policy.reallocates_clusters() {
             self.gather_with_tail(file, block, len);
         }
         Ok(())
