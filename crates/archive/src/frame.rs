@@ -5,7 +5,7 @@
 
 use crate::runs::runs;
 use digest::Digest;
-use replay::{Position, find_contents};
+use replay::{ContentPosition, find_contents};
 
 /// Length of a frame in the image; the last one may be shorter.
 pub const FRAME_BYTES: u64 = 2 << 20;
@@ -100,7 +100,7 @@ pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
             CONTENTS => {
                 let (position, rest) = list.split_at_checked(8).ok_or(CUT)?;
                 list = rest;
-                let position = Position(u64::from_le_bytes(position.try_into().expect("eight bytes")));
+                let position = ContentPosition(u64::from_le_bytes(position.try_into().expect("eight bytes")));
                 position.contents(&mut bytes[at..end]);
             }
             BYTES => literal.push(at..end),
@@ -131,14 +131,14 @@ struct Body {
 }
 
 impl Body {
-    fn piece(&mut self, kind: u8, len: usize, position: Option<Position>) {
+    fn piece(&mut self, kind: u8, len: usize, position: Option<ContentPosition>) {
         if len == 0 {
             return;
         }
         self.count += 1;
         self.list.push(kind);
         self.list.extend((len as u32).to_le_bytes());
-        if let Some(Position(position)) = position {
+        if let Some(ContentPosition(position)) = position {
             self.list.extend(position.to_le_bytes());
             self.byte_counts.regenerated += len as u64;
         }

@@ -1,7 +1,7 @@
 //! Archives of saved images: a disk image in one compact file, from which the same bytes can be restored.
 //!
 //! Not saved: blocks of zeros, blocks that the file system does not use, and file contents written by aging; of the latter only the start
-//! position is saved, because they can be regenerated ([`replay::Position`]). The rest is compressed. The file contains a manifest that can
+//! position is saved, because they can be regenerated ([`replay::ContentPosition`]). The rest is compressed. The file contains a manifest that can
 //! be read on its own and whose checksums cover every byte, so a signature of the manifest authenticates the whole file. The book describes
 //! the format in "File formats".
 

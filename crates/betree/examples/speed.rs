@@ -47,14 +47,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     let stat = store.stat()?;
     println!("write amplification {:.2}", stat.write_amplification());
-    for (level, fill) in stat.levels.iter().enumerate() {
+    for (level, stats) in stat.levels.iter().enumerate() {
         println!(
             "level {level}: {} nodes, {:.2} full, {} children, {} MiB of messages, {:.2} written for each byte",
-            fill.nodes,
-            fill.bytes as f64 / (fill.nodes * stat.node_bytes) as f64,
-            fill.children,
-            fill.buffer_bytes >> 20,
-            fill.written_bytes as f64 / stat.given_bytes as f64
+            stats.nodes,
+            stats.bytes as f64 / (stats.nodes * stat.node_bytes) as f64,
+            stats.children,
+            stats.buffer_bytes >> 20,
+            stats.written_bytes as f64 / stat.given_bytes as f64
         );
     }
     println!(
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         stat.log_bytes as f64 / stat.given_bytes as f64,
         stat.frame_bytes as f64 / stat.given_bytes as f64
     );
-    println!("layout score {:.4}, leaves in a row {:.3}", stat.layout_score, stat.leaves_in_row);
+    println!("layout score {:.4}, leaves in a row {:.3}", stat.layout_score, stat.key_order_layout_score);
     println!("memory now and at most: {:?} MiB", {
         let (a, b) = store.memory_bytes();
         (a >> 20, b >> 20)
@@ -98,7 +98,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "check: {} nodes, {} values, sound: {}, {:.2?}",
         checked.nodes,
         checked.values,
-        checked.is_sound(),
+        checked.is_valid(),
         start.elapsed()
     );
     std::fs::remove_file(path)?;

@@ -19,7 +19,7 @@ const TOLD: usize = 100;
 
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckReport {
     /// Problems, each starting with the damaged structure; empty if the store is valid.
     pub problems: Vec<String>,
     /// Number of problems that are not listed.
@@ -38,7 +38,7 @@ pub struct Checked {
 ///
 /// # Errors
 /// If `storage` has no store that can be checked: the superblock errors of [`Store::open`](crate::Store::open).
-pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
+pub fn check(storage: Arc<dyn Storage>) -> Result<CheckReport> {
     let superblock = Superblock::read(&*storage)?;
     let pager = Pager::new(storage, superblock.layout(), 16 << 20);
     let mut walk = Walk {
@@ -48,7 +48,7 @@ pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
         marked: Space::new(superblock.params, superblock.area),
         buffered: 0,
         inner: 0,
-        found: Checked { closed: superblock.closed, ..Checked::default() },
+        found: CheckReport { closed: superblock.closed, ..CheckReport::default() },
     };
     match read_map(&pager, &superblock) {
         Ok(map) => walk.map = Some(map),
@@ -85,7 +85,7 @@ struct Walk<'a> {
     marked: Space,
     buffered: u64,
     inner: u64,
-    found: Checked,
+    found: CheckReport,
 }
 
 type Bounds<'a> = (&'a [u8], Option<&'a [u8]>);
@@ -190,9 +190,9 @@ impl Walk<'_> {
     }
 }
 
-impl Checked {
+impl CheckReport {
     /// Whether the check found no problem.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.problems.is_empty()
     }
 

@@ -24,7 +24,7 @@ pub enum Error {
     Foreign(String),
     /// A store of a newer format version.
     #[error("this store has format version {found}, but this program supports {known}; use a newer program")]
-    Future {
+    NewerVersion {
         /// The version of the store.
         found: u32,
         /// The newest supported version.

@@ -108,7 +108,7 @@ fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<(
         // A writer waits for space, and few bytes of deletes may free much: purge regardless of the number of buffered bytes.
         flusher.purge(shared)?;
     }
-    if close && shared.in_rows {
+    if close && shared.contiguous_leaves {
         flusher.flush_pending(shared)?;
     }
     if checkpoint || shared.log.used() > CHECKPOINT {
@@ -182,9 +182,9 @@ impl Flusher {
         }
         let mut from: Option<Key> = Some(Arc::from([]));
         while let Some(mut key) = from {
-            let packing = if shared.in_rows { Packing::Rows } else { Packing::Tight };
+            let packing = if shared.contiguous_leaves { Packing::Rows } else { Packing::Tight };
             // Each row that takes inserts may need one more slot, all at the same time; the reserve for copies must not supply them.
-            let only_deletes = shared.in_rows && self.spare_slots() < reserve(shared);
+            let only_deletes = shared.contiguous_leaves && self.spare_slots() < reserve(shared);
             if only_deletes {
                 let writer = Writer::new(&shared.pager, packing);
                 let Some(deleting) = writer.next_deleting(&self.root, &key)? else { break };
@@ -237,7 +237,7 @@ impl Flusher {
         // A slice, or a purge step, changes a few nodes per level, and possibly all leaves of some.
         let levels = u64::from(level(&self.root));
         let needed = changed(&self.root)
-            + if shared.in_rows { levels.max(1) * row_slots(shared) } else { 4 * (levels + 2) };
+            + if shared.contiguous_leaves { levels.max(1) * row_slots(shared) } else { 4 * (levels + 2) };
         if self.space.free_slots() < needed && self.space.dropped_slots() > 0 {
             self.checkpoint(shared, false)?;
         }
@@ -245,7 +245,7 @@ impl Flusher {
         let began = Instant::now();
         while self.space.free_slots() < needed
             && self.space.dropped_slots() > 0
-            && began.elapsed() < shared.reader_patience
+            && began.elapsed() < shared.reader_timeout
         {
             std::thread::sleep(Duration::from_millis(1));
             self.release(shared);
@@ -254,7 +254,7 @@ impl Flusher {
     }
 
     fn packing(&self, shared: &Shared) -> Packing {
-        match shared.in_rows {
+        match shared.contiguous_leaves {
             true => Packing::Rows,
             false if self.is_tight(shared) => Packing::Tight,
             false => Packing::Split,
@@ -408,7 +408,7 @@ impl Flusher {
     /// Updates the writable bytes. Some slots are reserved for the copies of a checkpoint, so that deletes always succeed. Each inner node may need
     /// a slot for its buffers, except in rows, where buffers stay small.
     pub fn publish_room(&self, shared: &Shared) {
-        let buffers = if shared.in_rows { 0 } else { self.superblock.inner };
+        let buffers = if shared.contiguous_leaves { 0 } else { self.superblock.inner };
         let spare = self.spare_slots() as i64 - (reserve(shared) + buffers) as i64;
         shared.room.store(bytes_in(shared, spare) - self.superblock.buffered as i64, Relaxed);
         shared.buffered.store(self.superblock.buffered.saturating_sub(self.purged), Relaxed);
@@ -418,7 +418,7 @@ impl Flusher {
 /// Bytes of keys and values that fit in `slots` in the worst case: half, as split leaves are half full; in rows eleven sixteenths, as the last
 /// of five leaves may be empty, and the row has a node above it.
 fn bytes_in(shared: &Shared, slots: i64) -> i64 {
-    let sixteenths = if shared.in_rows { 11 } else { 8 };
+    let sixteenths = if shared.contiguous_leaves { 11 } else { 8 };
     slots * shared.params.node() as i64 / 16 * sixteenths
 }
 
@@ -435,7 +435,7 @@ fn row_slots(shared: &Shared) -> u64 {
 
 /// Slots that inserts must not use.
 fn reserve(shared: &Shared) -> u64 {
-    let leaves = if shared.in_rows { u64::from(shared.params.fanout) } else { 0 };
+    let leaves = if shared.contiguous_leaves { u64::from(shared.params.fanout) } else { 0 };
     (shared.pager.layout.area.1 / 16).max(12 + leaves)
 }
 

@@ -59,11 +59,11 @@ mod view;
 mod write_behind;
 
 pub use batch::Batch;
-pub use check::{Checked, check};
+pub use check::{CheckReport, check};
 pub use error::{Error, Result};
 pub use params::{Options, Params};
 pub use scan::Scan;
-pub use stat::{Fill, Stat, free, stat};
+pub use stat::{LevelStat, Stat, free_extents, stat};
 pub use storage::{CrashStorage, FileStorage, MemoryStorage, PowerCut, Storage};
 pub use store::Store;
 pub use view::Snapshot;

@@ -126,14 +126,14 @@ pub struct Options {
     pub cache_bytes: usize,
     /// Rewrites the leaves of a node together, full, whenever a third of the data below it has changed. After a close, scans are as fast as in a
     /// store written in order. Random writes cost about five bytes per byte; without this option about two, the minimum.
-    pub in_rows: bool,
+    pub contiguous_leaves: bool,
     /// How long writes to a full store wait for readers of older trees, which hold deleted space; default 10 s. Long, because a reader on a busy
     /// disk or processor may take seconds, and a delete that fails for lack of space is worse than a slow one.
-    pub reader_patience: Duration,
+    pub reader_timeout: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cache_bytes: 256 << 20, in_rows: false, reader_patience: Duration::from_secs(10) }
+        Self { cache_bytes: 256 << 20, contiguous_leaves: false, reader_timeout: Duration::from_secs(10) }
     }
 }

@@ -103,13 +103,13 @@ impl Scan {
     }
 
     /// Reads far ahead from the start, and evicts finished leaves: for a large scan that runs once.
-    pub fn read_far(&mut self) {
+    pub fn read_sequentially(&mut self) {
         self.ahead.basements = FAR;
         self.ahead.once = true;
     }
 
     /// Disables read-ahead. Instead, one request reads `bytes` bytes around each needed position of a leaf: for many short scans of nearby keys, with
-    /// other reads in between, as [`Store::get_around`](crate::Store::get_around) does for lookups.
+    /// other reads in between, as [`Store::get_with_read_around`](crate::Store::get_with_read_around) does for lookups.
     pub fn read_around(&mut self, bytes: usize) {
         self.around = bytes;
     }

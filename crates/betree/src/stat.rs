@@ -15,7 +15,7 @@ use crate::superblock::{Counters, Superblock};
 
 /// The nodes of one level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fill {
+pub struct LevelStat {
     /// Number of nodes.
     pub nodes: u64,
     /// Bytes of all of them, each rounded up to whole blocks.
@@ -30,7 +30,7 @@ pub struct Fill {
     pub occupancy: [u64; TENTHS],
 }
 
-/// Bins of [`Fill::occupancy`].
+/// Bins of [`LevelStat::occupancy`].
 const TENTHS: usize = 10;
 
 /// The result of [`Store::stat`](crate::Store::stat).
@@ -53,12 +53,12 @@ pub struct Stat {
     /// Holes between small extents: bytes of a hole to the number of such holes.
     pub free_holes: BTreeMap<u64, u64>,
     /// By level, leaves first.
-    pub levels: Vec<Fill>,
+    pub levels: Vec<LevelStat>,
     /// The share of the blocks of all leaves, in key order, that are directly behind the previous block: the dynamic layout score of a scan that
     /// reads whole leaves. 1 if there is one block.
     pub layout_score: f64,
     /// The share of leaves in the slot directly behind that of the previous leaf in key order. 1 if there is one leaf.
-    pub leaves_in_row: f64,
+    pub key_order_layout_score: f64,
     /// Extents of the leaves in key order: address and bytes.
     pub leaves: Vec<(u64, u64)>,
     /// Bytes of keys and values written by users since the store was created.
@@ -93,7 +93,7 @@ pub fn stat(storage: Arc<dyn Storage>) -> Result<Stat> {
 ///
 /// # Errors
 /// If there is no store, or it is damaged.
-pub fn free(storage: Arc<dyn Storage>) -> Result<Vec<(u64, u64)>> {
+pub fn free_extents(storage: Arc<dyn Storage>) -> Result<Vec<(u64, u64)>> {
     let superblock = Superblock::read(&*storage)?;
     let pager = Pager::new(storage, superblock.layout(), 16 << 20);
     Ok(read_map(&pager, &superblock)?.free())
@@ -139,7 +139,7 @@ fn describe(
         *stat.free_holes.entry(bytes).or_default() += 1;
     }
     let written = counters.nodes.iter().rposition(|bytes| *bytes > 0).map_or(0, |last| last + 1);
-    stat.levels = vec![Fill::default(); written.max(usize::from(root.level) + 1)];
+    stat.levels = vec![LevelStat::default(); written.max(usize::from(root.level) + 1)];
     for (level, bytes) in stat.levels.iter_mut().zip(counters.nodes) {
         level.written_bytes = bytes;
     }
@@ -155,23 +155,23 @@ fn describe(
     }
     stat.layout_score = if blocks > 1 { behind as f64 / (blocks - 1) as f64 } else { 1.0 };
     let pairs = stat.leaves.len().saturating_sub(1);
-    stat.leaves_in_row = if pairs > 0 { rows as f64 / pairs as f64 } else { 1.0 };
+    stat.key_order_layout_score = if pairs > 0 { rows as f64 / pairs as f64 } else { 1.0 };
     Ok(stat)
 }
 
 fn walk(pager: &Pager, pointer: &Pointer, stat: &mut Stat) -> Result<()> {
-    let fill = &mut stat.levels[usize::from(pointer.level)];
-    fill.nodes += 1;
-    fill.bytes += u64::from(pointer.bytes);
+    let stats = &mut stat.levels[usize::from(pointer.level)];
+    stats.nodes += 1;
+    stats.bytes += u64::from(pointer.bytes);
     let tenth = u64::from(pointer.bytes) * TENTHS as u64 / stat.node_bytes;
-    fill.occupancy[(tenth as usize).min(TENTHS - 1)] += 1;
+    stats.occupancy[(tenth as usize).min(TENTHS - 1)] += 1;
     if pointer.level == 0 {
         stat.leaves.push((pointer.at, u64::from(pointer.bytes)));
         return Ok(());
     }
     let node = pager.header(pointer)?;
-    fill.children += node.entries.len() as u64;
-    fill.buffer_bytes += node.entries.iter().map(|entry| entry.part.bytes() as u64).sum::<u64>();
+    stats.children += node.entries.len() as u64;
+    stats.buffer_bytes += node.entries.iter().map(|entry| entry.part.bytes() as u64).sum::<u64>();
     for entry in &node.entries {
         if let Link::Disk(child) = &entry.child {
             walk(pager, child, stat)?;

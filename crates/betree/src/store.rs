@@ -46,9 +46,9 @@ pub(crate) struct Shared {
     pub given: AtomicU64,
     pub memtable_bytes: usize,
     /// See [`Options`](crate::Options).
-    pub in_rows: bool,
+    pub contiguous_leaves: bool,
     /// See [`Options`](crate::Options).
-    pub reader_patience: Duration,
+    pub reader_timeout: Duration,
     /// The first failure, and whether it was reported.
     pub failed: Mutex<Option<(Error, bool)>>,
     pub prefetcher: Prefetcher,
@@ -108,7 +108,7 @@ impl Store {
     /// # Errors
     /// If the disk fails or is damaged.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.get_around(key, 0)
+        self.get_with_read_around(key, 0)
     }
 
     /// The current value of `key`. If it must be read from the disk, one request reads `bytes` bytes around it: for lookups of many small nearby
@@ -116,7 +116,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn get_around(&self, key: &[u8], bytes: usize) -> Result<Option<Vec<u8>>> {
+    pub fn get_with_read_around(&self, key: &[u8], bytes: usize) -> Result<Option<Vec<u8>>> {
         self.shared.view().get(&self.shared.pager, key, bytes)
     }
 
@@ -311,12 +311,12 @@ impl Store {
     }
 
     /// Approximate bytes of keys and values that can still be written; deletes need none.
-    pub fn room_bytes(&self) -> u64 {
+    pub fn free_bytes(&self) -> u64 {
         (self.shared.room.load(Relaxed) - self.memtable_bytes() as i64).max(0) as u64
     }
 
     /// Approximate bytes written since the last [`reclaim`](Self::reclaim) that are not in leaves yet: it may turn some of them into free space.
-    pub fn waiting_bytes(&self) -> u64 {
+    pub fn buffered_bytes(&self) -> u64 {
         self.shared.buffered.load(Relaxed) + self.memtable_bytes()
     }
 

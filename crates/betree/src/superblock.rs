@@ -181,7 +181,7 @@ impl Superblock {
             }
             let version = get_u32(copy, 8);
             if version > VERSION {
-                return Err(Error::Future { found: version, known: VERSION });
+                return Err(Error::NewerVersion { found: version, known: VERSION });
             }
             found.push(Self::decode(copy, at)?);
         }
@@ -226,7 +226,7 @@ mod tests {
         }
         let disk = Arc::new(MemoryStorage::of(image));
         let error = Store::open(disk.clone(), crate::Options::default()).err().unwrap();
-        assert!(matches!(error, Error::Future { found: 9, known: 1 }), "{error}");
-        assert!(matches!(crate::check(disk).unwrap_err(), Error::Future { .. }));
+        assert!(matches!(error, Error::NewerVersion { found: 9, known: 1 }), "{error}");
+        assert!(matches!(crate::check(disk).unwrap_err(), Error::NewerVersion { .. }));
     }
 }

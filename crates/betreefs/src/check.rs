@@ -18,7 +18,7 @@ const TOLD: usize = 100;
 
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckReport {
     /// Problems of the store, then of the file system; empty if both are valid.
     pub problems: Vec<String>,
     /// Number of problems that are not listed.
@@ -39,13 +39,13 @@ pub struct Checked {
 ///
 /// # Errors
 /// If `storage` has no file system that can be checked.
-pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
+pub fn check(storage: Arc<dyn Storage>) -> Result<CheckReport> {
     let store = betree::check(Arc::clone(&storage))?;
-    let mut found = Checked {
+    let mut found = CheckReport {
         problems: store.problems.into_iter().map(|problem| format!("store: {problem}")).collect(),
         more_problems: store.more_problems,
         closed: store.closed,
-        ..Checked::default()
+        ..CheckReport::default()
     };
     if !found.problems.is_empty() {
         return Ok(found);
@@ -101,7 +101,7 @@ struct CheckState {
 struct Walk<'a> {
     store: &'a Store,
     header: Super,
-    found: Checked,
+    found: CheckReport,
     state: CheckState,
 }
 

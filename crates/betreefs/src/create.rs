@@ -19,7 +19,7 @@ const TARGET_MAX: usize = 4095;
 
 /// The inode to create.
 #[derive(Debug, Clone, Copy)]
-pub struct New<'a> {
+pub struct NewInode<'a> {
     /// Type and permissions, with the umask already applied.
     pub mode: u32,
     /// Device number of a device, as the kernel packs it.
@@ -58,7 +58,7 @@ impl Fs {
     ///
     /// # Errors
     /// `EEXIST` if the name exists, `ENOSPC`, `ENAMETOOLONG`, `EINVAL` for invalid names.
-    pub fn make(&self, caller: Caller, parent: u64, name: &[u8], new: New<'_>) -> Result<Attr> {
+    pub fn create(&self, caller: Caller, parent: u64, name: &[u8], new: NewInode<'_>) -> Result<Attr> {
         check_name(name)?;
         if new.target.len() > TARGET_MAX {
             return fail(libc::ENAMETOOLONG);

@@ -7,7 +7,7 @@ use std::io;
 pub enum Error {
     /// An error number of `errno.h`, returned by a system call.
     #[error("{}", io::Error::from_raw_os_error(*.0))]
-    Number(i32),
+    Errno(i32),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] betree::Error),
@@ -18,7 +18,7 @@ pub enum Error {
     #[error(
         "this file system has layout version {found}, but this program supports {known}; use a newer program"
     )]
-    Future {
+    NewerVersion {
         /// The version of the file system.
         found: u32,
         /// The newest supported version.
@@ -39,7 +39,7 @@ impl Error {
     /// The error number that the system call returns.
     pub fn errno(&self) -> i32 {
         match self {
-            Self::Number(number) => *number,
+            Self::Errno(number) => *number,
             Self::Store(betree::Error::NoSpace { .. }) => libc::ENOSPC,
             Self::Store(betree::Error::ReadOnly(_)) => libc::EROFS,
             Self::Store(betree::Error::Limit(_)) => libc::ENAMETOOLONG,
@@ -48,12 +48,12 @@ impl Error {
     }
 
     /// Whether the disk caused the error, not the request.
-    pub fn is_of_disk(&self) -> bool {
+    pub fn is_disk_error(&self) -> bool {
         self.errno() == libc::EIO
     }
 }
 
 /// Returns a system call error.
 pub(crate) fn fail<T>(number: i32) -> Result<T> {
-    Err(Error::Number(number))
+    Err(Error::Errno(number))
 }

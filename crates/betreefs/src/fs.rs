@@ -150,7 +150,7 @@ impl Fs {
     }
 
     /// Sets the interval between two searches for free space in a full file system (default 1 s); each search is a checkpoint.
-    pub fn look_for_room_every(&mut self, interval: Duration) {
+    pub fn set_reclaim_interval(&mut self, interval: Duration) {
         self.look_again = interval;
     }
 
@@ -221,7 +221,7 @@ impl Fs {
         let key = key::meta(&parent.prefix(self.epoch())?, name);
         loop {
             let forgotten = self.table.forgotten();
-            let Some(value) = self.store.get_around(&key, ENTRIES_AHEAD)? else { return Ok(None) };
+            let Some(value) = self.store.get_with_read_around(&key, ENTRIES_AHEAD)? else { return Ok(None) };
             if let Some(inode) = self.instantiate(parent, name, Entry::decode(&value)?, forgotten)? {
                 return Ok(Some(inode));
             }
@@ -285,14 +285,14 @@ impl Fs {
     pub(crate) fn grow(&self, batch: &Batch) -> Result<()> {
         let needed = self.reserve + batch.bytes() as u64;
         let mut looks = 0;
-        while self.store.room_bytes() < needed {
+        while self.store.free_bytes() < needed {
             let mut looked = self.looked.lock();
             // Another thread may have found space in the meantime.
-            if self.store.room_bytes() >= needed {
+            if self.store.free_bytes() >= needed {
                 break;
             }
             let much =
-                self.freed.load(Relaxed) + self.store.waiting_bytes() >= self.store.capacity_bytes() / MUCH;
+                self.freed.load(Relaxed) + self.store.buffered_bytes() >= self.store.capacity_bytes() / MUCH;
             let time = looks == 0 && looked.is_none_or(|at| at.elapsed() >= self.look_again);
             if !(time || much && looks < LOOKS) {
                 return fail(libc::ENOSPC);

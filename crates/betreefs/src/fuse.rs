@@ -21,7 +21,7 @@ use fuser::{
 use parking_lot::Mutex;
 
 use crate::attr::SetAttr;
-use crate::create::New;
+use crate::create::NewInode;
 use crate::error::{Error, Result};
 use crate::fs::{Caller, Fs};
 use crate::rename::Rename;
@@ -66,7 +66,7 @@ impl Served {
 
     /// The error number for the caller. A disk error is logged once.
     fn errno(&self, error: &Error) -> Errno {
-        if error.is_of_disk() && !self.said.swap(true, Relaxed) {
+        if error.is_disk_error() && !self.said.swap(true, Relaxed) {
             // Without a terminal the message may be lost.
             let _ = writeln!(io::stderr(), "{}: {error}", self.name);
         }
@@ -125,7 +125,7 @@ impl Filesystem for Served {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.fs.lookup(parent.0, name.as_bytes()) {
             // A negative entry: the kernel caches missing names as well.
-            Err(Error::Number(libc::ENOENT)) => reply.entry(&FOR_EVER, &nothing(), GENERATION),
+            Err(Error::Errno(libc::ENOENT)) => reply.entry(&FOR_EVER, &nothing(), GENERATION),
             result => self.entry(result, reply),
         }
     }
@@ -191,18 +191,18 @@ impl Filesystem for Served {
         rdev: u32,
         reply: ReplyEntry,
     ) {
-        let new = New { mode, rdev, target: &[] };
-        self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
+        let new = NewInode { mode, rdev, target: &[] };
+        self.entry(self.fs.create(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _: u32, reply: ReplyEntry) {
-        let new = New { mode: libc::S_IFDIR | mode & 0o7777, rdev: 0, target: &[] };
-        self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
+        let new = NewInode { mode: libc::S_IFDIR | mode & 0o7777, rdev: 0, target: &[] };
+        self.entry(self.fs.create(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let new = New { mode: libc::S_IFLNK | 0o777, rdev: 0, target: target.as_os_str().as_bytes() };
-        self.entry(self.fs.make(caller(request), parent.0, name.as_bytes(), new), reply);
+        let new = NewInode { mode: libc::S_IFLNK | 0o777, rdev: 0, target: target.as_os_str().as_bytes() };
+        self.entry(self.fs.create(caller(request), parent.0, name.as_bytes(), new), reply);
     }
 
     fn create(
@@ -215,10 +215,10 @@ impl Filesystem for Served {
         _: i32,
         reply: ReplyCreate,
     ) {
-        let new = New { mode: libc::S_IFREG | mode & 0o7777, rdev: 0, target: &[] };
+        let new = NewInode { mode: libc::S_IFREG | mode & 0o7777, rdev: 0, target: &[] };
         let made = self
             .fs
-            .make(caller(request), parent.0, name.as_bytes(), new)
+            .create(caller(request), parent.0, name.as_bytes(), new)
             .and_then(|made| self.fs.open_file(made.ino).map(|()| made));
         match made {
             Ok(made) => reply.created(&FOR_EVER, &attr(&made), GENERATION, FileHandle(0), FILE_FLAGS),
@@ -373,13 +373,13 @@ impl Filesystem for Served {
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         const UNIT: u64 = 4096;
-        let room = self.fs.room();
+        let space = self.fs.statfs();
         // There is no inode table: the limit is the free space.
-        let (files, free) = (room.bytes / UNIT, room.available / UNIT);
+        let (files, free) = (space.total_bytes / UNIT, space.available_bytes / UNIT);
         reply.statfs(
-            room.bytes / UNIT,
-            room.available / UNIT,
-            room.available / UNIT,
+            space.total_bytes / UNIT,
+            space.available_bytes / UNIT,
+            space.available_bytes / UNIT,
             files,
             free,
             UNIT as u32,
@@ -428,7 +428,7 @@ impl Filesystem for Served {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        self.empty(self.fs.allocate(ino.0, offset, length, mode), reply);
+        self.empty(self.fs.fallocate(ino.0, offset, length, mode), reply);
     }
 
     fn ioctl(

@@ -22,7 +22,7 @@ use crate::fuse::{REQUEST_MAX_BYTES, Served};
 use crate::image;
 use crate::options::MountOptions;
 use crate::prune::Pruner;
-use crate::read_ahead::read_ahead;
+use crate::read_ahead::set_read_ahead;
 
 /// Interval of log writes while changes occur.
 const LOG: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ const UNCOUNTED: usize = 24 << 20;
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The file system type in the mount table.
-pub const KIND: &str = "fuse.betreefs";
+pub const FS_TYPE: &str = "fuse.betreefs";
 
 enum Event {
     /// A signal requested the unmount.
@@ -77,7 +77,7 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
     run(session, tell);
     let pruner = Pruner::start(Arc::clone(&fs), device, inodes(options));
     // Without root the kernel's default remains.
-    let _ = read_ahead(&dir);
+    let _ = set_read_ahead(&dir);
     ready();
     let unmount = || {
         // A busy file system stays mounted: a second signal tries again.
@@ -128,7 +128,7 @@ fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     let memory = memory(options);
     let cache_bytes = (memory - memory / INODES).saturating_sub(UNCOUNTED).max(memory / 2);
     // Reads in key order are far more frequent than random reads.
-    let store = Options { cache_bytes, in_rows: true, ..Options::default() };
+    let store = Options { cache_bytes, contiguous_leaves: true, ..Options::default() };
     Ok(Arc::new(if options.read_only {
         Fs::open_read_only(storage, store)?
     } else {
@@ -218,7 +218,7 @@ fn attach(
         OpenOptions::new().read(true).write(true).open(path).context("opening", path)?.into();
     let data = format!("fd={},rootmode=40000,user_id=0,group_id=0,{}", device.as_raw_fd(), kernel_options());
     let data = CString::new(data).expect("the options contain no zero byte");
-    rustix::mount::mount(image, dir, KIND, options.flags(), Some(data.as_c_str()))
+    rustix::mount::mount(image, dir, FS_TYPE, options.flags(), Some(data.as_c_str()))
         .context("mounting on", dir)?;
     let session = device
         .try_clone()

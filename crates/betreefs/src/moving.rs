@@ -139,7 +139,7 @@ impl Fs {
         })?;
         let Some(bytes) = found else { return Ok(false) };
         // A move must not take the space that deletes need on a full disk.
-        if self.store.room_bytes() < self.reserve + bytes {
+        if self.store.free_bytes() < self.reserve + bytes {
             return Ok(false);
         }
         if record.is_file() {
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::fs::{Caller, ROOT};
     use crate::rename::Rename;
-    use crate::{New, check, mkfs};
+    use crate::{NewInode, check, mkfs};
 
     struct Mounted(Arc<MemoryStorage>, Fs);
 
@@ -227,14 +227,17 @@ mod tests {
             mkfs(disk.clone(), (0, 0), "").unwrap();
             Self(
                 disk.clone(),
-                Fs::open(disk, Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() })
-                    .unwrap(),
+                Fs::open(
+                    disk,
+                    Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() },
+                )
+                .unwrap(),
             )
         }
 
         fn file(&self, name: &str, bytes: u64) -> u64 {
-            let new = New { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] };
-            let ino = self.1.make(Caller::default(), ROOT, name.as_bytes(), new).unwrap().ino;
+            let new = NewInode { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] };
+            let ino = self.1.create(Caller::default(), ROOT, name.as_bytes(), new).unwrap().ino;
             self.1.write(ino, 0, &vec![ino as u8; bytes as usize], false).unwrap();
             ino
         }

@@ -12,7 +12,7 @@ use crate::fuse::READ_AHEAD_BYTES;
 ///
 /// # Errors
 /// Without root.
-pub fn read_ahead(dir: &Path) -> Result<()> {
+pub fn set_read_ahead(dir: &Path) -> Result<()> {
     let number = std::fs::metadata(dir).context("checking", dir)?.st_dev();
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
     let setting = format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb");

@@ -11,28 +11,29 @@ use crate::record::{Record, Time};
 
 /// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct SpaceUsage {
     /// Bytes that files can surely use in an empty file system.
-    pub bytes: u64,
+    pub total_bytes: u64,
     /// Bytes that files can surely still use, without the reserve for deletes.
-    pub available: u64,
+    pub available_bytes: u64,
     /// Bytes of a data block.
-    pub block: u64,
+    pub block_bytes: u64,
 }
 
 impl Fs {
     /// Returns total and available space.
-    pub fn room(&self) -> Room {
+    pub fn statfs(&self) -> SpaceUsage {
         let files = |bytes: u64| bytes.saturating_sub(self.reserve);
-        let bytes = files(self.store.capacity_bytes());
-        Room { bytes, available: files(self.store.room_bytes()).min(bytes), block: self.block }
+        let total_bytes = files(self.store.capacity_bytes());
+        let available_bytes = files(self.store.free_bytes()).min(total_bytes);
+        SpaceUsage { total_bytes, available_bytes, block_bytes: self.block }
     }
 
     /// Implements `fallocate`, with the same `mode`.
     ///
     /// # Errors
     /// `EOPNOTSUPP` for unsupported modes, `EFBIG`, `ENOSPC`.
-    pub fn allocate(&self, ino: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
+    pub fn fallocate(&self, ino: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
         let keep = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
         let punch = mode & libc::FALLOC_FL_PUNCH_HOLE != 0;
         let zero = mode & libc::FALLOC_FL_ZERO_RANGE != 0;
@@ -51,7 +52,7 @@ impl Fs {
         let _tree = self.tree.read();
         let mut state = inode.state.lock();
         let mut record = state.record.clone();
-        if !punch && !zero && len > self.room().available {
+        if !punch && !zero && len > self.statfs().available_bytes {
             return fail(libc::ENOSPC);
         }
         let mut batch = Batch::new();

@@ -106,7 +106,7 @@ impl Stream {
             }
             let (_, end) = key::below(key::DATA, &[]);
             let mut scan = store.scan(&first, Some(&end));
-            scan.read_far();
+            scan.read_sequentially();
             let mut running = Running { scan, writes, from: first.clone() };
             running.step()?;
             state.running = Some(running);

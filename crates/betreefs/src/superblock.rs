@@ -42,7 +42,7 @@ impl Super {
         let (version, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let version = u32::from_le_bytes(*version);
         if version != VERSION {
-            return Err(Error::Future { found: version, known: VERSION });
+            return Err(Error::NewerVersion { found: version, known: VERSION });
         }
         let (block, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let (number, rest) = rest.split_first_chunk().ok_or_else(short)?;
@@ -84,7 +84,7 @@ fn short() -> Error {
 /// # Errors
 /// If the storage is too small or a write fails.
 pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32), label: &str) -> Result<()> {
-    let bytes = storage.len().map_err(|e| Error::Number(e.raw_os_error().unwrap_or(libc::EIO)))?;
+    let bytes = storage.len().map_err(|e| Error::Errno(e.raw_os_error().unwrap_or(libc::EIO)))?;
     large_enough(bytes)?;
     let params = params(bytes);
     Store::create(&*storage, params)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-pub use betree::{Fill as LevelStat, Stat as TreeStat};
+pub use betree::{LevelStat, Stat as TreeStat};
 
 use crate::error::Result;
 use crate::image::open_read_only;
@@ -20,5 +20,5 @@ pub fn tree_stat(path: &Path) -> Result<TreeStat> {
 /// # Errors
 /// As [`tree_stat`].
 pub fn free_extents(path: &Path) -> Result<Vec<(u64, u64)>> {
-    Ok(betree::free(open_read_only(path)?)?)
+    Ok(betree::free_extents(open_read_only(path)?)?)
 }

@@ -4,7 +4,7 @@
 //! and not freed at the end of the history, when the number of files is largest. Arguments select policies; without any, all run.
 //! `cargo bench -p senesce-ffs --bench laboratory [-- POLICY …]`
 
-use ffs::{History, Kind};
+use ffs::{History, SimulatedFs};
 use rustix::time::{ClockId, clock_gettime};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,22 +54,22 @@ fn main() {
         "of limit",
         LEAST_RATE / 1e6
     );
-    for kind in [Kind::Fast, Kind::Extents] {
+    for kind in [SimulatedFs::Fast, SimulatedFs::Extents] {
         let wanted = |policy: &&&str| asked.is_empty() || asked.iter().any(|word| word == *policy);
         kind.policies().iter().filter(wanted).for_each(|policy| measure(kind, policy, &ops));
     }
 }
 
-fn measure(kind: Kind, policy: &str, ops: &[Op]) {
+fn measure(kind: SimulatedFs, policy: &str, ops: &[Op]) {
     let before = ALLOCATED.load(Ordering::Relaxed);
-    let mut laboratory = kind.make(policy, DISK).expect("the policy exists");
+    let mut simulation = kind.create(policy, DISK).expect("the policy exists");
     let begun = processor_seconds();
     for op in ops {
-        laboratory.apply(op).expect("the operations of the history are possible");
+        simulation.apply(op).expect("the operations of the history are possible");
     }
     let seconds = processor_seconds() - begun;
     let bytes = ALLOCATED.load(Ordering::Relaxed) - before;
-    let files = laboratory.measure().files;
+    let files = simulation.measure().files;
     let limit = DISK / 8192 / 4 + 48 * files;
     let (rate, share) = (ops.len() as f64 / seconds, bytes as f64 / limit as f64);
     let verdict = if rate >= LEAST_RATE && share <= 1.0 { "PASS" } else { "MISS" };

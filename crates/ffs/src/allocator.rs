@@ -21,10 +21,10 @@ pub trait Allocator: Clone {
     fn size_bytes(&self) -> u64;
 
     /// Allocates an inode, near that of its parent directory; the root has no parent.
-    fn take_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32>;
+    fn allocate_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32>;
 
     /// Frees an inode.
-    fn give_inode(&mut self, inode: u32, directory: bool);
+    fn free_inode(&mut self, inode: u32, directory: bool);
 
     /// The byte address of the inode's block on disk.
     fn inode_byte(&self, inode: u32) -> u64;

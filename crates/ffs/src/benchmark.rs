@@ -4,7 +4,7 @@ mod hot_files;
 mod sequential;
 
 pub use hot_files::{HOT_DAYS, HotFiles, hot_files};
-pub use sequential::{SIZES, SequentialPoint, Spread, sequential};
+pub use sequential::{FILE_SIZES, MeanStdDev, SequentialPoint, sequential};
 
 use crate::allocator::Allocator;
 use crate::cost::Cost;

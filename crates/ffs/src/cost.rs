@@ -48,7 +48,7 @@ impl<'a, A: Allocator> Cost<'a, A> {
         if self.allocator.writes_metadata_through() {
             let inode = self.allocator.inode_byte(file.inode);
             self.request(RequestKind::Write, inode, INODE_BLOCK_BYTES);
-            if let Some(last) = directory.pieces.last() {
+            if let Some(last) = directory.extents.last() {
                 let unit_bytes = self.allocator.unit_bytes();
                 self.request(RequestKind::Write, u64::from(last.end() - 1) * unit_bytes, unit_bytes);
             }
@@ -85,13 +85,13 @@ impl<'a, A: Allocator> Cost<'a, A> {
     fn runs(&self, file: &Layout) -> Vec<(u64, u64, u64)> {
         let (units, unit_bytes) = (self.allocator.block_units(), self.allocator.unit_bytes());
         let cuts: Vec<u32> = (0..file.indirect.len()).map(|number| first_named(number) * units).collect();
-        let mut runs = Vec::with_capacity(file.pieces.len());
-        for piece in &file.pieces {
-            let mut from = piece.logical;
-            while from < piece.logical_end() {
+        let mut runs = Vec::with_capacity(file.extents.len());
+        for extent in &file.extents {
+            let mut from = extent.logical;
+            while from < extent.logical_end() {
                 let cut = cuts.iter().find(|&&cut| cut > from).copied().unwrap_or(u32::MAX);
-                let end = piece.logical_end().min(cut);
-                let start = piece.start + (from - piece.logical);
+                let end = extent.logical_end().min(cut);
+                let start = extent.start + (from - extent.logical);
                 runs.push((
                     u64::from(from) * unit_bytes,
                     u64::from(start) * unit_bytes,

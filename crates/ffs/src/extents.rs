@@ -16,7 +16,7 @@ pub use space::Space;
 use crate::Error;
 use crate::allocator::{Allocator, NoSpace};
 use crate::inodes::Inodes;
-use crate::layout::{Layout, Piece};
+use crate::layout::{Extent, Layout};
 use reserves::Reserves;
 use space::{BLOCK_BYTES, GROUP_BLOCKS};
 
@@ -33,7 +33,7 @@ const RESERVE_PERCENT: u64 = 5;
 
 /// An extent file system with a placement policy.
 #[derive(Clone)]
-pub struct Extents<P> {
+pub struct ExtentFs<P> {
     space: Space,
     placement: P,
     reserves: Reserves,
@@ -48,9 +48,9 @@ struct Group {
     directories: u32,
 }
 
-impl<P: Placement> Extents<P> {
+impl<P: Placement> ExtentFs<P> {
     /// An empty file system on a disk of `size_bytes`.
-    pub fn new(size_bytes: u64, placement: P) -> Result<Extents<P>, Error> {
+    pub fn new(size_bytes: u64, placement: P) -> Result<ExtentFs<P>, Error> {
         let (least, most) =
             (u64::from(GROUP_BLOCKS) / 8 * BLOCK_BYTES, u64::from(u32::MAX / 2) * BLOCK_BYTES);
         if !(least..=most).contains(&size_bytes) {
@@ -67,7 +67,7 @@ impl<P: Placement> Extents<P> {
         }
         let groups = vec![Group { free_inodes: GROUP_INODES, ..Group::default() }; space.groups() as usize];
         let data_blocks = space.free_blocks();
-        Ok(Extents { reserves: Reserves::new(space.groups()), space, placement, groups, data_blocks })
+        Ok(ExtentFs { reserves: Reserves::new(space.groups()), space, placement, groups, data_blocks })
     }
 
     /// The free space.
@@ -83,12 +83,12 @@ impl<P: Placement> Extents<P> {
     /// Allocates blocks for the hole `first..end` of the file.
     fn fill(&mut self, file: &mut Layout, first: u32, end: u32) {
         let mut next = first;
-        let grows = file.pieces.last().is_some_and(|last| last.logical_end() == first);
+        let grows = file.extents.last().is_some_and(|last| last.logical_end() == first);
         while next < end {
             let wanted = end - next;
             let before = next.checked_sub(1).and_then(|block| file.find(block)).map(|(place, _)| place + 1);
             let (start, len) = self.take(file, before, wanted);
-            file.insert(Piece { logical: next, start, len });
+            file.insert(Extent { logical: next, start, len });
             next += len;
         }
         if grows && end > SMALL_BLOCKS {
@@ -123,11 +123,11 @@ impl<P: Placement> Extents<P> {
         self.reserves.release_file(&mut self.space, file.inode);
         file.size = size;
         let space = &mut self.space;
-        file.cut(size.div_ceil(BLOCK_BYTES) as u32, u32::MAX, |start, len| space.give(start, len));
+        file.remove_range(size.div_ceil(BLOCK_BYTES) as u32, u32::MAX, |start, len| space.give(start, len));
     }
 }
 
-impl<P: Placement> Allocator for Extents<P> {
+impl<P: Placement> Allocator for ExtentFs<P> {
     fn unit_bytes(&self) -> u64 {
         BLOCK_BYTES
     }
@@ -146,7 +146,7 @@ impl<P: Placement> Allocator for Extents<P> {
 
     /// A directory goes to the group of its parent, unless that group has less than half the average of free blocks or no free inode; then, and
     /// for a directory below the root, to the group with the fewest directories, of these the one with the most free blocks.
-    fn take_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32> {
+    fn allocate_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32> {
         let count = self.space.groups();
         let home = parent.map_or(0, |parent| self.group_of_inode(parent));
         let below_root = parent.is_some_and(|parent| parent == 0);
@@ -169,7 +169,7 @@ impl<P: Placement> Allocator for Extents<P> {
         })
     }
 
-    fn give_inode(&mut self, inode: u32, directory: bool) {
+    fn free_inode(&mut self, inode: u32, directory: bool) {
         let state = &mut self.groups[(inode / GROUP_INODES) as usize];
         state.inodes.free(inode % GROUP_INODES);
         state.free_inodes += 1;
@@ -205,7 +205,7 @@ impl<P: Placement> Allocator for Extents<P> {
                 next = next.saturating_add(len);
                 continue;
             }
-            let hole_end = file.next_piece(next).map_or(end, |at| at.min(end));
+            let hole_end = file.next_extent(next).map_or(end, |at| at.min(end));
             if u64::from(hole_end - next) > self.available_blocks() {
                 return Err(NoSpace);
             }
@@ -229,7 +229,7 @@ impl<P: Placement> Allocator for Extents<P> {
         let first = offset.div_ceil(BLOCK_BYTES);
         let end = (offset.saturating_add(len).min(file.size) / BLOCK_BYTES).max(first);
         let space = &mut self.space;
-        file.cut(first as u32, end as u32, |start, len| space.give(start, len));
+        file.remove_range(first as u32, end as u32, |start, len| space.give(start, len));
     }
 
     fn writes_metadata_through(&self) -> bool {

@@ -9,7 +9,7 @@ mod grow;
 mod partial;
 mod shrink;
 
-pub use groups::{Counts, Groups};
+pub use groups::{GroupSummary, Groups};
 
 use crate::allocator::{Allocator, NoSpace};
 use crate::geometry::{FRAGMENT_BYTES, FRAGMENTS, GROUP_INODES, Geometry};
@@ -90,17 +90,17 @@ impl<P: Policy> Allocator for FastFs<P> {
         self.groups.size_bytes()
     }
 
-    fn take_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32> {
+    fn allocate_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32> {
         let group = match parent {
             Some(parent) if !directory => self.group_of_inode(parent),
             Some(_) => self.policy.directory_group(&self.groups),
             None => 0,
         };
-        self.in_some_group(group, |this, group, _| this.groups.take_inode(group, directory))
+        self.in_some_group(group, |this, group, _| this.groups.allocate_inode(group, directory))
     }
 
-    fn give_inode(&mut self, inode: u32, directory: bool) {
-        self.groups.give_inode(inode, directory);
+    fn free_inode(&mut self, inode: u32, directory: bool) {
+        self.groups.free_inode(inode, directory);
     }
 
     fn inode_byte(&self, inode: u32) -> u64 {

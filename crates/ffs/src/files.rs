@@ -1,6 +1,6 @@
 //! The table of files: 28 bytes each, found by number, with compactly encoded layouts.
 
-use crate::layout::{Layout, Piece};
+use crate::layout::{Extent, Layout};
 use crate::packed::Packed;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -28,7 +28,7 @@ enum LayoutStorage {
     /// The file has no blocks.
     #[default]
     Nowhere,
-    /// The file has one piece, at `map` on disk.
+    /// The file has one extent, at `map` on disk.
     One,
     /// `map` is a handle of the packed layout.
     Packed,
@@ -200,12 +200,12 @@ impl Files {
         let record = &self.records[slot as usize];
         layout.inode = record.inode;
         layout.size = record.size();
-        layout.pieces.clear();
+        layout.extents.clear();
         layout.indirect.clear();
         match record.place {
             LayoutStorage::One => {
                 let len = self.units(layout.size) as u32;
-                layout.pieces.push(Piece { logical: 0, start: record.map, len });
+                layout.extents.push(Extent { logical: 0, start: record.map, len });
             }
             LayoutStorage::Packed => self.packed.get(record.map, near, layout),
             LayoutStorage::Nowhere | LayoutStorage::Unused => {}
@@ -217,10 +217,12 @@ impl Files {
     pub fn keep(&mut self, slot: u32, near: u32, layout: &Layout) {
         self.forget_layout(slot);
         let whole = self.units(layout.size);
-        let (place, map) = match &layout.pieces[..] {
+        let (place, map) = match &layout.extents[..] {
             [] if layout.indirect.is_empty() => (LayoutStorage::Nowhere, 0),
-            [piece] if piece.logical == 0 && u64::from(piece.len) == whole && layout.indirect.is_empty() => {
-                (LayoutStorage::One, piece.start)
+            [extent]
+                if extent.logical == 0 && u64::from(extent.len) == whole && layout.indirect.is_empty() =>
+            {
+                (LayoutStorage::One, extent.start)
             }
             _ => (LayoutStorage::Packed, self.packed.put(layout, near)),
         };

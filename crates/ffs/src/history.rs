@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use trace::{BATCH, Content, DirId, Error, FileId, Op, ROOT, Source};
 
 /// Days of the history; each ends with a checkpoint.
-pub const DAYS: u64 = 215;
+pub const HISTORY_DAYS: u64 = 215;
 /// Operations on 1 GB.
 const OPERATIONS: u64 = 1_300_000;
 const GIB: u64 = 1 << 30;
@@ -22,7 +22,7 @@ const GIB: u64 = 1 << 30;
 const FULL_DAY: u64 = 130;
 const FIRST_FULLNESS: f64 = 0.10;
 /// The final fullness, as published.
-pub const LAST_FULLNESS: f64 = 0.65;
+pub const FINAL_FULLNESS: f64 = 0.65;
 const BYTES_A_DIRECTORY: u64 = 16 << 20;
 const POPULARITY_SPREAD: f64 = 0.5;
 /// Sizes: median in bytes and spread of the logarithm. Means of 19 KB and 127 KB, for long-lived and short-lived files.
@@ -44,7 +44,7 @@ const AGAIN: u64 = 70;
 pub struct History {
     random: ChaCha8Rng,
     capacity_bytes: u64,
-    last_fullness: f64,
+    final_fullness: f64,
     operations_a_day: u64,
     /// Cumulative popularity of the directories, rising to 1.
     popularity: Vec<f64>,
@@ -63,11 +63,11 @@ pub struct History {
 impl History {
     /// The history of a disk of `capacity_bytes`; operations, files and directories scale with it.
     pub fn new(capacity_bytes: u64, seed: u64) -> History {
-        History::filling(capacity_bytes, LAST_FULLNESS, seed)
+        History::with_final_fullness(capacity_bytes, FINAL_FULLNESS, seed)
     }
 
     /// The same history with another final fullness, from 0 to 1.
-    pub fn filling(capacity_bytes: u64, last_fullness: f64, seed: u64) -> History {
+    pub fn with_final_fullness(capacity_bytes: u64, final_fullness: f64, seed: u64) -> History {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let directories = (capacity_bytes / BYTES_A_DIRECTORY).max(1);
         let mut sum = 0.0;
@@ -82,8 +82,9 @@ impl History {
         History {
             random,
             capacity_bytes,
-            last_fullness,
-            operations_a_day: (OPERATIONS as f64 * capacity_bytes as f64 / GIB as f64 / DAYS as f64) as u64,
+            final_fullness,
+            operations_a_day: (OPERATIONS as f64 * capacity_bytes as f64 / GIB as f64 / HISTORY_DAYS as f64)
+                as u64,
             popularity,
             active: Vec::new(),
             day: 0,
@@ -118,8 +119,8 @@ impl History {
 
     fn fullness_today(&self) -> f64 {
         let share = (self.day as f64 / FULL_DAY as f64).min(1.0);
-        let first = FIRST_FULLNESS.min(self.last_fullness);
-        first + (self.last_fullness - first) * share
+        let first = FIRST_FULLNESS.min(self.final_fullness);
+        first + (self.final_fullness - first) * share
     }
 
     fn create(&mut self, parent: DirId, size: u64) -> FileId {
@@ -228,7 +229,7 @@ impl Source for History {
         while batch.len() < BATCH {
             match self.ready.pop_front() {
                 Some(op) => batch.push(op),
-                None if self.day < DAYS => self.step(),
+                None if self.day < HISTORY_DAYS => self.step(),
                 None => break,
             }
         }

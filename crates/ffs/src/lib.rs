@@ -2,7 +2,7 @@
 //! policies.
 //!
 //! Two file systems behind one interface: [`FastFs`], the fast file system of 4.4BSD, as in the publications of Smith and Seltzer of 1996 and
-//! 1997, and [`Extents`](extents::Extents), a model of current extent allocators. A [`Volume`] adds names and sizes to either; [`Kind`] creates
+//! 1997, and [`ExtentFs`](extents::ExtentFs), a model of current extent allocators. A [`Volume`] adds names and sizes to either; [`SimulatedFs`] creates
 //! one from the names of file system and policy.
 
 mod allocator;
@@ -16,19 +16,19 @@ mod files;
 pub mod geometry;
 mod history;
 mod inodes;
-mod laboratory;
 mod layout;
 mod measure;
 mod packed;
 pub mod policy;
+mod simulation;
 mod volume;
 
 pub use allocator::{Allocator, NoSpace};
 pub use error::Error;
-pub use fast::{Counts, FastFs, Groups};
+pub use fast::{FastFs, GroupSummary, Groups};
 pub use geometry::Geometry;
-pub use history::{DAYS, History, LAST_FULLNESS};
-pub use laboratory::{Kind, Laboratory, run};
-pub use layout::{Layout, Piece};
-pub use measure::{FreeBin, FreeSpace, Measures, Score, SizeClass, measure};
-pub use volume::{Done, FileView, Volume};
+pub use history::{FINAL_FULLNESS, HISTORY_DAYS, History};
+pub use layout::{Extent, Layout};
+pub use measure::{FreeBin, FreeSpace, LayoutScore, Measures, SizeClass, measure};
+pub use simulation::{SimulatedFs, Simulation, run};
+pub use volume::{FileView, OperationCounts, Volume};

@@ -4,7 +4,7 @@ mod free;
 mod scores;
 
 pub use free::{FreeBin, FreeSpace};
-pub use scores::{Score, SizeClass};
+pub use scores::{LayoutScore, SizeClass};
 
 use crate::allocator::Allocator;
 use crate::geometry::DIRECT;
@@ -58,9 +58,9 @@ pub fn measure<A: Allocator>(volume: &Volume<A>) -> Measures {
         files,
         directories: volume.directories() as u64,
         fullness: 1.0 - share(free_bytes, allocator.size_bytes()),
-        layout_score: scores.all.score(),
-        layout_score_multiples: scores.multiples.score(),
-        layout_score_others: scores.others.score(),
+        layout_score: scores.all.value(),
+        layout_score_multiples: scores.multiples.value(),
+        layout_score_others: scores.others.value(),
         split_files,
         split_file_share: share(split_files, files),
         free_fragment_share: share(fragment_bytes, free_bytes),
@@ -73,9 +73,9 @@ pub fn measure<A: Allocator>(volume: &Volume<A>) -> Measures {
 fn is_split<A: Allocator>(file: &FileView<'_>, allocator: &A) -> bool {
     let home = allocator.group_of_inode(file.layout.inode);
     let direct =
-        file.layout.pieces.iter().take_while(|piece| piece.logical < DIRECT * allocator.block_units());
-    direct.into_iter().any(|piece| {
-        let units = piece.len.min(DIRECT * allocator.block_units() - piece.logical);
-        [piece.start, piece.start + units - 1].iter().any(|&unit| allocator.group_of_unit(unit) != home)
+        file.layout.extents.iter().take_while(|extent| extent.logical < DIRECT * allocator.block_units());
+    direct.into_iter().any(|extent| {
+        let units = extent.len.min(DIRECT * allocator.block_units() - extent.logical);
+        [extent.start, extent.start + units - 1].iter().any(|&unit| allocator.group_of_unit(unit) != home)
     })
 }

@@ -1,6 +1,6 @@
 //! Compact encoding of layouts: runs as differences in variable-length numbers, in slots of four bytes and more.
 
-use crate::layout::{Layout, Piece};
+use crate::layout::{Extent, Layout};
 
 /// Packed layouts, identified by handles.
 #[derive(Clone, Default)]
@@ -40,7 +40,7 @@ fn slot_bytes(class: u32) -> usize {
 impl Packed {
     /// Stores a layout; differences start at `near`.
     pub fn put(&mut self, layout: &Layout, near: u32) -> u32 {
-        let room = 5 * (2 + 3 * layout.pieces.len() + layout.indirect.len());
+        let room = 5 * (2 + 3 * layout.extents.len() + layout.indirect.len());
         if self.scratch.len() < room {
             self.scratch.resize(room, 0);
         }
@@ -101,16 +101,16 @@ impl Out<'_> {
 }
 
 fn write(out: &mut Out<'_>, layout: &Layout, near: u32) {
-    number(out, (layout.pieces.len() as u64) << 1 | u64::from(!layout.indirect.is_empty()));
+    number(out, (layout.extents.len() as u64) << 1 | u64::from(!layout.indirect.is_empty()));
     let (mut logical, mut place) = (0, near);
-    for piece in &layout.pieces {
-        let gap = piece.logical - logical;
-        number(out, u64::from(piece.len) << 1 | u64::from(gap > 0));
+    for extent in &layout.extents {
+        let gap = extent.logical - logical;
+        number(out, u64::from(extent.len) << 1 | u64::from(gap > 0));
         if gap > 0 {
             number(out, u64::from(gap));
         }
-        difference(out, place, piece.start);
-        (logical, place) = (piece.logical_end(), piece.end());
+        difference(out, place, extent.start);
+        (logical, place) = (extent.logical_end(), extent.end());
     }
     if !layout.indirect.is_empty() {
         number(out, layout.indirect.len() as u64);
@@ -137,7 +137,7 @@ fn read(bytes: &[u8], near: u32, layout: &mut Layout) {
     let placed = |place: u32, value: u64| {
         place.wrapping_add((value >> 1) as u32 ^ ((value & 1) as u32).wrapping_neg())
     };
-    layout.pieces.clear();
+    layout.extents.clear();
     layout.indirect.clear();
     let head = next();
     let (mut logical, mut place) = (0, near);
@@ -146,9 +146,9 @@ fn read(bytes: &[u8], near: u32, layout: &mut Layout) {
         if len & 1 == 1 {
             logical += next() as u32;
         }
-        let piece = Piece { logical, start: placed(place, next()), len: (len >> 1) as u32 };
-        (logical, place) = (piece.logical_end(), piece.end());
-        layout.pieces.push(piece);
+        let extent = Extent { logical, start: placed(place, next()), len: (len >> 1) as u32 };
+        (logical, place) = (extent.logical_end(), extent.end());
+        layout.extents.push(extent);
     }
     if head & 1 == 1 {
         for _ in 0..next() {
@@ -202,7 +202,7 @@ mod tests {
             for (runs, indirect, near) in files {
                 let mut layout = Layout { indirect, ..Layout::default() };
                 for (gap, len, start) in runs {
-                    layout.pieces.push(Piece { logical: layout.end() + gap, start: start / 2, len });
+                    layout.extents.push(Extent { logical: layout.end() + gap, start: start / 2, len });
                 }
                 kept.push((packed.put(&layout, near), near, layout));
                 if kept.len() % 3 == 0 {

@@ -28,8 +28,8 @@ pub trait Policy: Clone {
     /// directories.
     fn directory_group(&self, groups: &Groups) -> u32 {
         let least = groups.total().inodes / groups.count();
-        let roomy = (0..groups.count()).filter(|&group| groups.counts(group).inodes >= least);
-        roomy.min_by_key(|&group| groups.counts(group).directories).unwrap_or(0)
+        let roomy = (0..groups.count()).filter(|&group| groups.summary(group).inodes >= least);
+        roomy.min_by_key(|&group| groups.summary(group).directories).unwrap_or(0)
     }
 
     /// Whether block number `block` of a file, counted from 0, starts a new section, which selects its own group. The direct blocks are
@@ -44,28 +44,28 @@ pub trait Policy: Clone {
     fn section_group(&self, groups: &Groups, from: u32) -> Option<u32> {
         let least = groups.total().blocks / groups.count();
         let from = from % groups.count();
-        (from..groups.count()).chain(0..from).find(|&group| groups.counts(group).blocks >= least)
+        (from..groups.count()).chain(0..from).find(|&group| groups.summary(group).blocks >= least)
     }
 
     /// Whether blocks that were written together and are not contiguous are moved, before they are written, to a contiguous
     /// place.
-    fn clusters(&self) -> bool {
+    fn reallocates_clusters(&self) -> bool {
         true
     }
 
     /// Whether [`cluster_place`](Policy::cluster_place) ignores blocks before `from`. If not, the blocks that the cluster leaves must be hidden
     /// from it, which takes time.
-    const CLUSTERS_BEHIND: bool = true;
+    const SEARCHES_FORWARD_ONLY: bool = true;
 
     /// The place of a cluster of `len` blocks in its group, at or behind `from`: the first that is large enough, so that it is behind earlier
     /// writes.
     fn cluster_place(&self, groups: &Groups, from: u32, len: u32) -> Option<u32> {
-        groups.cluster_behind(from, len)
+        groups.first_cluster_from(from, len)
     }
 
     /// Whether the fragments at the end of a file go directly behind its last block if possible, rather than into the shortest free run of
     /// fragments.
-    fn tail_beside_block(&self) -> bool {
+    fn tail_follows_block(&self) -> bool {
         false
     }
 }

@@ -21,7 +21,7 @@ const SHORT_SYMLINK: u64 = 60;
 
 /// Counts of the operations on a simulated file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Done {
+pub struct OperationCounts {
     /// Operations, including failed ones.
     pub operations: u64,
     /// Operations that failed for lack of space or inodes.
@@ -55,7 +55,7 @@ pub struct Volume<A> {
     directories: Files,
     links: Links,
     window: Window,
-    done: Done,
+    counts: OperationCounts,
     scratch: Layout,
 }
 
@@ -69,14 +69,14 @@ impl<A: Allocator> Volume<A> {
     /// allocates blocks.
     pub fn with_window(mut allocator: A, window_bytes: u64) -> Volume<A> {
         let unit_bytes = allocator.unit_bytes();
-        let inode = allocator.take_inode(None, true).expect("an empty file system has inodes");
+        let inode = allocator.allocate_inode(None, true).expect("an empty file system has inodes");
         let mut volume = Volume {
             allocator,
             files: Files::new(unit_bytes),
             directories: Files::new(unit_bytes),
             links: Links::default(),
             window: Window::new(window_bytes),
-            done: Done::default(),
+            counts: OperationCounts::default(),
             scratch: Layout::default(),
         };
         volume.directories.add(u64::from(ROOT.0), 0, inode, 0).expect("the file system is empty");
@@ -84,8 +84,8 @@ impl<A: Allocator> Volume<A> {
     }
 
     /// The counts of operations so far.
-    pub fn done(&self) -> Done {
-        self.done
+    pub fn counts(&self) -> OperationCounts {
+        self.counts
     }
 
     /// The allocator.
@@ -105,12 +105,12 @@ impl<A: Allocator> Volume<A> {
 
     /// Applies an operation. Lack of space is counted; an operation that is impossible for another reason is an error.
     pub fn apply(&mut self, op: &Op) -> Result<(), Error> {
-        let index = self.done.operations;
-        self.done.operations += 1;
+        let index = self.counts.operations;
+        self.counts.operations += 1;
         match self.try_apply(op) {
             Ok(Ok(())) => {}
-            Ok(Err(NoSpace)) => self.done.no_space += 1,
-            Err(_) if self.done.no_space > 0 => self.done.skipped += 1,
+            Ok(Err(NoSpace)) => self.counts.no_space += 1,
+            Err(_) if self.counts.no_space > 0 => self.counts.skipped += 1,
             Err(why) => return Err(Error::Impossible { index, op: op.to_string(), why }),
         }
         Ok(())
@@ -139,7 +139,7 @@ impl<A: Allocator> Volume<A> {
             Op::Delete { file, parent } => self.delete(file, parent).map(Ok),
             Op::Fsync { file, .. } => self.on(file, Self::flush),
             Op::Checkpoint { .. } => {
-                self.done.checkpoints += 1;
+                self.counts.checkpoints += 1;
                 Ok(self.flush_all())
             }
         }
@@ -155,7 +155,7 @@ impl<A: Allocator> Volume<A> {
     }
 
     fn today(&self) -> u16 {
-        self.done.checkpoints.min(u64::from(u16::MAX)) as u16
+        self.counts.checkpoints.min(u64::from(u16::MAX)) as u16
     }
 
     /// A unit close to the likely place of a file with this inode.
@@ -175,12 +175,12 @@ impl<A: Allocator> Volume<A> {
             if self.links.has(file.0) { None } else { self.files.add(file.0, parent.0, 0, self.today()) };
         let slot = added.ok_or("the file already exists")?;
         let near = self.directories.get(directory).inode;
-        let Some(inode) = self.allocator.take_inode(Some(near), false) else {
+        let Some(inode) = self.allocator.allocate_inode(Some(near), false) else {
             self.files.remove(slot);
             return Ok(Err(NoSpace));
         };
         if let Err(full) = self.enter(directory) {
-            self.allocator.give_inode(inode, false);
+            self.allocator.free_inode(inode, false);
             self.files.remove(slot);
             return Ok(Err(full));
         }
@@ -213,7 +213,7 @@ impl<A: Allocator> Volume<A> {
             return self.gather(slot, len);
         }
         self.flush(slot)?;
-        self.done.bytes_written += len;
+        self.counts.bytes_written += len;
         self.change(slot, |allocator, layout| allocator.write(layout, offset, len))
     }
 

@@ -7,7 +7,7 @@ use crate::manifest::Manifest;
 use crate::rollback::{Restored, RollbackMethod};
 use crate::throughput::{Rates, Ratios, synced};
 use fs::Target;
-use probe::{Age, Heat, HotFiles, HotLayout, Transfer};
+use probe::{FileTime, HotCriterion, HotFiles, HotLayout, Transfer};
 use results::Watch;
 use results::measures::{self, Measure};
 use serde::Serialize;
@@ -73,7 +73,7 @@ pub struct HotFilesMeasured {
     /// Number of measurements of each phase.
     pub runs: u64,
     /// The selection of hot files.
-    pub heat: Heat,
+    pub heat: HotCriterion,
     /// Number of hot files.
     pub files: u64,
     /// The sum of their sizes.
@@ -107,7 +107,7 @@ pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesO
         Subject::Aged { work, name } => of_aged(&Manifest::load_aged(work, name)?, spec.chosen)?,
         Subject::Alone { .. } => {
             let usual = Chosen::Days { days: PUBLISHED_DAYS, now_unix_s: None };
-            (heat(spec.chosen.unwrap_or(usual), Age::Modified), false)
+            (heat(spec.chosen.unwrap_or(usual), FileTime::Modified), false)
         }
     };
     let overwrites = spec.overwrite || restored;
@@ -119,13 +119,18 @@ pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesO
 }
 
 /// Measures the hot files on all sides. They are selected on the first side; the other side has the same tree.
-fn measure(pair: &mut AgedPair, heat: &Heat, runs: u64, overwrites: bool) -> Result<HotFilesMeasured, Error> {
+fn measure(
+    pair: &mut AgedPair,
+    heat: &HotCriterion,
+    runs: u64,
+    overwrites: bool,
+) -> Result<HotFilesMeasured, Error> {
     let (_, first) = pair.targets().next().expect("there is a side");
     let hot = HotFiles::of(first.root(), heat)?;
     if hot.files() == 0 {
         return Err(Error::Refused("no file is hot; use a larger share or more days".to_owned()));
     }
-    if matches!(heat, Heat::Days { .. }) && hot.share_of_files() == Some(1.0) {
+    if matches!(heat, HotCriterion::Days { .. }) && hot.share_of_files() == Some(1.0) {
         pair.watch.say("all files are hot: if the file times are not the history of this tree, give a share");
     }
     let layout = |(_, target): (_, &dyn Target)| {
@@ -194,7 +199,7 @@ fn rates(
 }
 
 /// The hot files of an aged file system, and whether writes to it are rolled back.
-fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(Heat, bool), Error> {
+fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(HotCriterion, bool), Error> {
     if !manifest.fill {
         return Err(Error::Refused(format!(
             "{} was not filled with data (--no-fill), so its files have no data to read; age one with data",
@@ -202,15 +207,15 @@ fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(Heat, bool), 
         )));
     }
     // Filling modifies the files of a profile after all of them were created; other workloads leave meaningful modification times.
-    let age = if manifest.aged_by.is_some() { Age::Modified } else { Age::Born };
+    let age = if manifest.aged_by.is_some() { FileTime::Modified } else { FileTime::Born };
     let chosen = chosen.unwrap_or(Chosen::Share(PUBLISHED_SHARE));
     let undone = RollbackMethod::at(&manifest.made.home) != RollbackMethod::CleanedUp;
     Ok((heat(chosen, age), undone))
 }
 
-fn heat(chosen: Chosen, by: Age) -> Heat {
+fn heat(chosen: Chosen, by: FileTime) -> HotCriterion {
     match chosen {
-        Chosen::Days { days, now_unix_s } => Heat::Days { days, now_unix_s },
-        Chosen::Share(share) => Heat::Youngest { share, by },
+        Chosen::Days { days, now_unix_s } => HotCriterion::Days { days, now_unix_s },
+        Chosen::Share(share) => HotCriterion::Youngest { share, by },
     }
 }

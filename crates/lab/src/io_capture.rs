@@ -5,7 +5,7 @@ use disk::Request;
 use disk::model::{Model, price_expected};
 use disk::modelled::ModelledDisk;
 use fs::Target;
-use probe::Recorder;
+use probe::RequestRecorder;
 
 /// Ring buffer per processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
@@ -38,7 +38,7 @@ pub(crate) fn capture<T>(
 ) -> Result<(T, Observation), Error> {
     let recorder = match target.device() {
         Some((_, devno)) if traced && target.makes_requests() => {
-            Some(Recorder::start(devno, TRACE_BUFFER_KB)?)
+            Some(RequestRecorder::start(devno, TRACE_BUFFER_KB)?)
         }
         _ => None,
     };
@@ -49,7 +49,7 @@ pub(crate) fn capture<T>(
     let done = work(target)?;
     let log = logged.map(end_log).transpose()?;
     let end_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
-    let traced = recorder.map(Recorder::stop).transpose()?;
+    let traced = recorder.map(RequestRecorder::stop).transpose()?;
     let clock_s = end_ns.zip(begin_ns).map(|(end, begin)| (end - begin) as f64 / 1e9);
     let disk_clock_s = clock_s.filter(|s| *s > 0.0);
     Ok((done, Observation { requests: traced.or(log), own_log, disk_clock_s }))

@@ -112,7 +112,7 @@ impl From<&TreeStat> for TreeLayout {
                     write_amplification: amplification(level.written_bytes),
                 })
                 .collect(),
-            key_order_layout_score: (stat.leaves.len() > 1).then_some(stat.leaves_in_row),
+            key_order_layout_score: (stat.leaves.len() > 1).then_some(stat.key_order_layout_score),
             layout_score: (blocks > 1).then_some(stat.layout_score),
             leaf_occupancy: occupancy(&stat.levels[..1]).unwrap_or(0.0),
             inner_node_occupancy: occupancy(&stat.levels[1..]),

@@ -1,5 +1,5 @@
 //! What all Parquet files of senesce share: columns through reused buffers, metadata, and a checksum of the whole file.
 
 pub mod column;
-pub mod pairs;
+pub mod metadata;
 pub mod seal;

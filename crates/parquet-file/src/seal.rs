@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 const MARK: &[u8] = b"PAR1";
 
 /// The placeholder after the mark, which [`finish`] replaces.
-pub const BLANK: [u8; 32] = [0; 32];
+pub const PLACEHOLDER: [u8; 32] = [0; 32];
 
 /// Creates a temporary file beside `path`, which is removed when dropped.
 pub fn begin(path: &Path) -> io::Result<NamedTempFile> {
@@ -62,11 +62,11 @@ fn folder(path: &Path) -> &Path {
 
 /// Whether every byte of the file is unchanged since it was sealed. Rejects files that are not regular, which
 /// may be endless.
-pub fn is_whole(file: &File) -> io::Result<bool> {
+pub fn is_intact(file: &File) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);
     }
-    let mut found = BLANK;
+    let mut found = PLACEHOLDER;
     match file.read_exact_at(&mut found, MARK.len() as u64) {
         Ok(()) => Ok(found == *compute(file)?),
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
@@ -78,9 +78,9 @@ fn compute(mut file: &File) -> io::Result<sha2::digest::Output<Sha256>> {
     let mut hasher = Sha256::new();
     let mut piece = vec![0; 1 << 20];
     file.rewind()?;
-    file.read_exact(&mut piece[..MARK.len() + BLANK.len()])?;
+    file.read_exact(&mut piece[..MARK.len() + PLACEHOLDER.len()])?;
     hasher.update(&piece[..MARK.len()]);
-    hasher.update(BLANK);
+    hasher.update(PLACEHOLDER);
     loop {
         match file.read(&mut piece)? {
             0 => return Ok(hasher.finalize()),

@@ -36,7 +36,7 @@ impl Watcher {
 
 /// Known gaps of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Missed {
+pub struct RecordingGaps {
     /// Overflows of the kernel's queue. Files created or deleted in the meantime are missing.
     pub overflows: u64,
     /// Files deleted before their size could be read; they have the last known size, or none.
@@ -46,20 +46,20 @@ pub struct Missed {
 }
 
 /// A watched tree.
-pub struct Watch {
+pub struct TreeWatch {
     by: Box<dyn EventSource>,
     watcher: Watcher,
-    why: Option<String>,
+    fallback_reason: Option<String>,
 }
 
 /// The result of a recording.
-pub struct Recorded {
+pub struct Recording {
     /// The profiles.
     pub collected: Collected,
     /// Its known gaps.
-    pub missed: Missed,
+    pub gaps: RecordingGaps,
     /// Duration of the recording.
-    pub watched: Duration,
+    pub duration: Duration,
 }
 
 /// A source of file events. Times are those of [`activity::Collector`].
@@ -69,50 +69,50 @@ trait EventSource {
     /// Processes all pending events.
     fn take(&mut self) -> Result<()>;
     /// Ends the recording.
-    fn finish(self: Box<Self>) -> (Collected, Missed);
+    fn finish(self: Box<Self>) -> (Collected, RecordingGaps);
 }
 
 /// Starts to watch `tree` with `watcher`, or by default with fanotify if possible, else inotify.
 ///
 /// # Errors
 /// If `tree` is not a directory, or cannot be watched with this interface.
-pub fn watch(tree: &Path, watcher: Option<Watcher>) -> Result<Watch> {
+pub fn watch(tree: &Path, watcher: Option<Watcher>) -> Result<TreeWatch> {
     if !std::fs::metadata(tree).map_err(Error::io("checking", tree))?.is_dir() {
         return Err(Error::cannot(
             format!("recording file activity in {}", tree.display()),
             "it is not a directory",
         ));
     }
-    let inotify = |why| -> Result<Watch> {
+    let inotify = |fallback_reason| -> Result<TreeWatch> {
         let by = Box::new(inotify::Inotify::new(tree)?);
-        Ok(Watch { by, watcher: Watcher::Inotify, why })
+        Ok(TreeWatch { by, watcher: Watcher::Inotify, fallback_reason })
     };
     if watcher == Some(Watcher::Inotify) {
         return inotify(None);
     }
     match fanotify::Fanotify::new(tree) {
-        Ok(by) => Ok(Watch { by: Box::new(by), watcher: Watcher::Fanotify, why: None }),
+        Ok(by) => Ok(TreeWatch { by: Box::new(by), watcher: Watcher::Fanotify, fallback_reason: None }),
         Err(error) if watcher.is_some() => Err(error),
         Err(error) => inotify(Some(error.to_string())),
     }
 }
 
-impl Watch {
+impl TreeWatch {
     /// The interface in use.
     pub fn watcher(&self) -> Watcher {
         self.watcher
     }
 
     /// Why fanotify was not used although it was tried.
-    pub fn why(&self) -> Option<&str> {
-        self.why.as_deref()
+    pub fn fallback_reason(&self) -> Option<&str> {
+        self.fallback_reason.as_deref()
     }
 
     /// Records until `time` has passed or `stop` returns true; `stop` is called regularly with the elapsed time.
     ///
     /// # Errors
     /// If the kernel reports no more events.
-    pub fn record(mut self, time: Duration, stop: &mut dyn FnMut(Duration) -> bool) -> Result<Recorded> {
+    pub fn record(mut self, time: Duration, stop: &mut dyn FnMut(Duration) -> bool) -> Result<Recording> {
         let begun = Instant::now();
         while !stop(begun.elapsed()) && begun.elapsed() < time {
             let left = time.saturating_sub(begun.elapsed()).min(POLL_INTERVAL);
@@ -126,12 +126,12 @@ impl Watch {
             }
             self.by.take()?;
         }
-        let watched = begun.elapsed();
+        let duration = begun.elapsed();
         // Reads the remaining events. Reading sizes closes files, which can cause further deletion events, so read twice.
         self.by.take()?;
         self.by.take()?;
-        let (collected, missed) = self.by.finish();
-        Ok(Recorded { collected, missed, watched })
+        let (collected, gaps) = self.by.finish();
+        Ok(Recording { collected, gaps, duration })
     }
 }
 

@@ -36,20 +36,20 @@ pub fn available() -> std::result::Result<(), String> {
     format().map(drop).map_err(|error: Error| error.to_string())
 }
 
-/// A recording of the requests of one block device, from [`Recorder::start`] to [`Recorder::stop`].
-pub struct Recorder {
+/// A recording of the requests of one block device, from [`RequestRecorder::start`] to [`RequestRecorder::stop`].
+pub struct RequestRecorder {
     readers: Vec<JoinHandle<Result<Vec<Event>>>>,
     stop: Arc<AtomicBool>,
     instance: Instance,
 }
 
-impl Recorder {
+impl RequestRecorder {
     /// Starts recording the requests of the device with this (major, minor) number. Each CPU gets a buffer of
     /// `buffer_kb_per_cpu` KiB; 16 MiB suffice for 240,000 requests per second without loss.
     ///
     /// A partition is recorded through its disk, with addresses relative to its start. A device without
     /// a request queue (RAM disks, most device mapper targets) cannot be recorded.
-    pub fn start(devno: (u32, u32), buffer_kb_per_cpu: u32) -> Result<Recorder> {
+    pub fn start(devno: (u32, u32), buffer_kb_per_cpu: u32) -> Result<RequestRecorder> {
         let device = Device::find(devno)?;
         let instance = Instance::create()?;
         instance.write("buffer_size_kb", &buffer_kb_per_cpu.to_string())?;
@@ -64,7 +64,7 @@ impl Recorder {
             instance.write(&format!("{event}/filter"), &format!("dev == {}", device.disk))?;
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let mut recorder = Recorder { readers: Vec::new(), stop, instance };
+        let mut recorder = RequestRecorder { readers: Vec::new(), stop, instance };
         for cpu in recorder.instance.cpus()? {
             let path = recorder.instance.path(&format!("per_cpu/{cpu}/trace_pipe_raw"));
             let pipe = OpenOptions::new()
@@ -110,7 +110,7 @@ impl Recorder {
     }
 }
 
-impl Drop for Recorder {
+impl Drop for RequestRecorder {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         for reader in self.readers.drain(..) {

@@ -26,7 +26,7 @@ const NS_PER_S: f64 = 1e9;
 /// The selection of hot files.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Heat {
+pub enum HotCriterion {
     /// Files modified within a number of days before a point in time; published with 30 days.
     Days {
         /// The number of days.
@@ -39,14 +39,14 @@ pub enum Heat {
         /// The share, from 0 to 1; the number of files is rounded up.
         share: f64,
         /// The timestamp that determines the age.
-        by: Age,
+        by: FileTime,
     },
 }
 
 /// The timestamp from which the age of a file is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Age {
+pub enum FileTime {
     /// Its last modification.
     Modified,
     /// Its birth; its last modification if the file system has no birth time.
@@ -102,13 +102,13 @@ pub struct HotLayout {
 
 impl HotFiles {
     /// Finds the hot files of the tree below `root`. A file with several names counts once, with its first name in scan order.
-    pub fn of(root: &Path, heat: &Heat) -> Result<HotFiles> {
-        let by = match heat {
-            Heat::Days { .. } => Age::Modified,
-            Heat::Youngest { by, .. } => *by,
+    pub fn of(root: &Path, criterion: &HotCriterion) -> Result<HotFiles> {
+        let by = match criterion {
+            HotCriterion::Days { .. } => FileTime::Modified,
+            HotCriterion::Youngest { by, .. } => *by,
         };
         let all = candidates(root, by)?;
-        Ok(HotFiles { all: Sums::of(&all), hot: hottest(all, heat) })
+        Ok(HotFiles { all: Sums::of(&all), hot: hottest(all, criterion) })
     }
 
     /// Number of hot files.
@@ -230,7 +230,7 @@ fn overwrite(file: &mut File, data: &mut Incompressible, path: &Path) -> Result<
 }
 
 /// All regular files below `root`.
-fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
+fn candidates(root: &Path, by: FileTime) -> Result<Vec<Candidate>> {
     let mut links = Links::default();
     let mut dir: Rc<Path> = Path::new("").into();
     let mut all = Vec::new();
@@ -260,25 +260,25 @@ fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
 }
 
 /// The time of modification or birth.
-fn time_ns(entry: &Entry, by: Age) -> Result<i128> {
+fn time_ns(entry: &Entry, by: FileTime) -> Result<i128> {
     let wanted = StatxFlags::MTIME | StatxFlags::BTIME;
     let stat = statx(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW, wanted)
         .map_err(|errno| entry.error("examining", errno.into()))?;
-    let born = by == Age::Born && stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let born = by == FileTime::Born && stat.stx_mask & StatxFlags::BTIME.bits() != 0;
     let time = if born { stat.stx_btime } else { stat.stx_mtime };
     Ok(i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec))
 }
 
 /// Selects the hot files, sorted by directory and name.
-fn hottest(mut all: Vec<Candidate>, heat: &Heat) -> Vec<Candidate> {
-    match *heat {
-        Heat::Days { days, now_unix_s } => {
+fn hottest(mut all: Vec<Candidate>, criterion: &HotCriterion) -> Vec<Candidate> {
+    match *criterion {
+        HotCriterion::Days { days, now_unix_s } => {
             let newest = all.iter().map(|file| file.time_ns).max().unwrap_or(0);
             let now = now_unix_s.map_or(newest, |now| (now * NS_PER_S) as i128);
             let begin = now - (days * 86_400.0 * NS_PER_S) as i128;
             all.retain(|file| (begin..=now).contains(&file.time_ns));
         }
-        Heat::Youngest { share, .. } => {
+        HotCriterion::Youngest { share, .. } => {
             let place = |file: &Candidate| (file.dir.clone(), file.name.clone());
             all.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| place(a).cmp(&place(b))));
             // 0.3 of 10 is 3, although the floating-point product is slightly larger.
@@ -314,19 +314,19 @@ mod tests {
     fn days_count_back_from_newest_or_given_time() {
         let all = [("b/x", 100), ("a/b/y", 71), ("a/z", 70), ("a/a", 69), ("c", 99)];
         let all: Vec<_> = all.map(|(path, day)| candidate(path, day * DAY_NS)).to_vec();
-        let hot = |now_unix_s| paths(&hottest(all.clone(), &Heat::Days { days: 30.0, now_unix_s }));
+        let hot = |now_unix_s| paths(&hottest(all.clone(), &HotCriterion::Days { days: 30.0, now_unix_s }));
         // Files in the root come first, then the other directories in order.
         assert_eq!(hot(None), ["c", "a/z", "a/b/y", "b/x"]);
         assert_eq!(hot(Some(99.5 * 86_400.0)), ["c", "a/z", "a/b/y"]);
         assert_eq!(hot(Some(1e6 * 86_400.0)), Vec::<String>::new());
-        assert_eq!(hottest(Vec::new(), &Heat::Days { days: 30.0, now_unix_s: None }), []);
+        assert_eq!(hottest(Vec::new(), &HotCriterion::Days { days: 30.0, now_unix_s: None }), []);
     }
 
     #[test]
     fn subdirectories_do_not_split_a_directory() {
         let all: Vec<_> = ["d/a", "d/b/x", "d/c", "d-/q"].map(|path| candidate(path, 0)).to_vec();
-        let heat = Heat::Youngest { share: 1.0, by: Age::Modified };
-        assert_eq!(paths(&hottest(all, &heat)), ["d/a", "d/c", "d/b/x", "d-/q"]);
+        let criterion = HotCriterion::Youngest { share: 1.0, by: FileTime::Modified };
+        assert_eq!(paths(&hottest(all, &criterion)), ["d/a", "d/c", "d/b/x", "d-/q"]);
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
             File::options().write(true).open(at(name)).unwrap().set_modified(time).unwrap();
         }
         std::fs::hard_link(at("new"), at("sub/link")).unwrap();
-        let hot = HotFiles::of(dir.path(), &Heat::Days { days: 30.0, now_unix_s: None }).unwrap();
+        let hot = HotFiles::of(dir.path(), &HotCriterion::Days { days: 30.0, now_unix_s: None }).unwrap();
         assert_eq!((hot.files(), hot.bytes()), (3, 200_000 + (2 << 20)));
         assert_eq!(hot.share_of_files(), Some(0.75));
         assert!(hot.share_of_space().unwrap() < 0.9);
@@ -358,7 +358,8 @@ mod tests {
         }
         assert_eq!(std::fs::metadata(at("holes")).unwrap().len(), 2 << 20);
         assert_eq!(std::fs::metadata(at("holes")).unwrap().blocks(), blocks);
-        let gone = HotFiles::of(Path::new("/nonexistent"), &Heat::Days { days: 1.0, now_unix_s: None });
+        let gone =
+            HotFiles::of(Path::new("/nonexistent"), &HotCriterion::Days { days: 1.0, now_unix_s: None });
         assert!(gone.unwrap_err().to_string().contains("/nonexistent"));
     }
 
@@ -367,8 +368,8 @@ mod tests {
         fn share_selects_youngest(times in prop::collection::vec(0i128..20, 1..60), share in 0.001f64..=1.0) {
             let all: Vec<_> =
                 times.iter().enumerate().map(|(n, time)| candidate(&format!("d{}/f{n}", n % 5), *time)).collect();
-            let heat = Heat::Youngest { share, by: Age::Born };
-            let hot = hottest(all.clone(), &heat);
+            let criterion = HotCriterion::Youngest { share, by: FileTime::Born };
+            let hot = hottest(all.clone(), &criterion);
             let files = hot.len() as f64;
             prop_assert!(files >= share * times.len() as f64 - 1e-6 && files < share * times.len() as f64 + 1.0);
             let oldest = hot.iter().map(|file| file.time_ns).min().unwrap();

@@ -16,26 +16,26 @@ mod pieces;
 mod sample;
 mod scan;
 mod sequential;
+mod snapshot;
 mod static_layout;
-mod take;
 mod transfer;
 mod transfer_size;
 mod write_amplification;
 
+pub use self::snapshot::{snapshot, snapshot_by_syscalls};
 pub use block_picture::{FileBlocks, block_picture};
-pub use blocktrace::Recorder;
+pub use blocktrace::RequestRecorder;
 pub use census::{Census, census};
 pub use dynamic_layout::{DynamicLayout, dynamic_layout};
 pub use error::Error;
 pub use fiemap::{ExtentFlags, FileExtent, file_extents};
 pub use free_space::{ExtentBin, FreeSpace, free_space};
-pub use hot_files::{Age, Heat, HotFiles, HotLayout};
+pub use hot_files::{FileTime, HotCriterion, HotFiles, HotLayout};
 pub use new_file::{NewFile, new_file, new_file_bytes};
 pub use sample::FileMap;
 pub use scan::{Reader, Scan, scan, scan_limited};
 pub use sequential::{FileSet, SequentialPlan};
 pub use static_layout::{SizeClass, StaticLayout, static_layout};
-pub use take::{snapshot, snapshot_by_calls};
 pub use transfer::Transfer;
 pub use transfer_size::{
     Clock, TransferPlan, TransferPoint, TransferSize, transfer_size, transfer_size_of_modelled,

@@ -34,7 +34,7 @@ pub struct TransferPlan {
 
 impl TransferPlan {
     /// 4 KiB to 64 MiB in powers of two, each at most 1,000 times and for 2 s.
-    pub fn usual(seed: u64) -> TransferPlan {
+    pub fn standard(seed: u64) -> TransferPlan {
         let sizes_bytes = (12..=26).map(|power| 1 << power).collect();
         TransferPlan { sizes_bytes, seed, reads: 1000, time: Duration::from_secs(2) }
     }
@@ -247,7 +247,7 @@ mod tests {
     fn bandwidth_is_bytes_over_clock_time() {
         let image = image((1 << 20) + 4096);
         let before = std::fs::metadata(image.path()).unwrap().modified().unwrap();
-        let mut plan = TransferPlan { reads: 20, ..TransferPlan::usual(1) };
+        let mut plan = TransferPlan { reads: 20, ..TransferPlan::standard(1) };
         let mut seen = Vec::new();
         let mut see = |point: &TransferPoint| seen.push(*point);
         let measured = transfer_size(image.path(), &plan, &mut one_ms_per_read(), &mut see).unwrap();
@@ -276,7 +276,7 @@ mod tests {
     fn invalid_disk_or_size_is_reported() {
         let image = image(8192);
         let refusal = |path: &Path, sizes: &[u64]| {
-            let plan = TransferPlan { sizes_bytes: sizes.to_vec(), ..TransferPlan::usual(1) };
+            let plan = TransferPlan { sizes_bytes: sizes.to_vec(), ..TransferPlan::standard(1) };
             transfer_size(path, &plan, &mut |_| Duration::ZERO, &mut |_| ()).unwrap_err().to_string()
         };
         assert!(refusal(image.path(), &[4096, 5000]).contains("5000 bytes is not a valid read size"));

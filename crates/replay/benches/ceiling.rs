@@ -98,10 +98,10 @@ fn replay_into(root: Option<&Path>, trace: &[Op], threads: usize) {
         None => Replay::null(&options),
     };
     let mut source = Vec::from(trace).into_iter();
-    let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Go };
+    let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Continue };
     let outcome = replay.run(&mut source, None, &mut go_on).expect("a list of operations does not fail");
     assert!(outcome.operations == trace.len() as u64 || disk::interrupted());
-    assert_eq!(replay.errors(), []);
+    assert_eq!(replay.failures(), []);
 }
 
 /// A prepared system call.

@@ -23,9 +23,9 @@ fn main() {
     println!("{} pulls", history.count());
     let source = |pulls| Extracted::new(&history, ExtractOptions { pulls, ..ExtractOptions::default() });
     let replay = |replay: &mut Replay, source: &mut Extracted| {
-        let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Go };
+        let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Continue };
         let outcome = replay.run(source, None, &mut go_on).expect("the history is complete");
-        assert!(replay.errors().is_empty(), "{:?}", replay.errors());
+        assert!(replay.failures().is_empty(), "{:?}", replay.failures());
         outcome.operations
     };
 

@@ -40,15 +40,15 @@ pub(crate) fn owner(seed: u64, index: u64, word: u64) -> FileId {
 
 /// A position in the contents of a file: determines the following bytes, without seed and file number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Position(pub u64);
+pub struct ContentPosition(pub u64);
 
-impl Position {
-    fn of(word: u64) -> Position {
-        Position(unmix(word))
+impl ContentPosition {
+    fn of(word: u64) -> ContentPosition {
+        ContentPosition(unmix(word))
     }
 
-    fn after(self, words: u64) -> Position {
-        Position(self.0.wrapping_add(words.wrapping_mul(GOLDEN)))
+    fn after(self, words: u64) -> ContentPosition {
+        ContentPosition(self.0.wrapping_add(words.wrapping_mul(GOLDEN)))
     }
 
     /// Fills `buf` with the contents from this position.
@@ -83,12 +83,12 @@ impl Position {
 /// The first run of contents in `bytes` at or behind `from`, with at least `least` bytes and at least two words: its offset, its
 /// length, and its position in the contents. Works for any seed, because two consecutive words
 /// identify contents, with a false positive for one in 2⁶⁴ pairs.
-pub fn find_contents(bytes: &[u8], from: usize, least: usize) -> Option<(usize, usize, Position)> {
+pub fn find_contents(bytes: &[u8], from: usize, least: usize) -> Option<(usize, usize, ContentPosition)> {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
     // The positions of the words at the last eight offsets, so that each word is inverted once.
-    let mut before = [Position(0); 8];
+    let mut before = [ContentPosition(0); 8];
     for at in from..bytes.len().saturating_sub(7) {
-        let here = Position::of(word(at));
+        let here = ContentPosition::of(word(at));
         let start = at.wrapping_sub(8);
         if at >= from + 8 && before[at % 8].after(1) == here {
             let position = before[at % 8];

@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags, openat};
 use rustix::io;
 use trace::{DirId, ROOT};
 
-use crate::Trouble;
+use crate::FailureCause;
 use crate::tree::Tree;
 
 /// A cache of open directories.
@@ -34,7 +34,7 @@ impl Dirs {
     }
 
     /// The open directory `dir`.
-    pub fn open(&mut self, dir: DirId) -> Result<BorrowedFd<'_>, Trouble> {
+    pub fn open(&mut self, dir: DirId) -> Result<BorrowedFd<'_>, FailureCause> {
         if dir == ROOT {
             return Ok(self.tree.root().as_fd());
         }
@@ -56,7 +56,7 @@ impl Dirs {
     }
 
     /// Opens all directories on the path to `dir`, starting at the nearest open one.
-    fn open_from_above(&mut self, dir: DirId) -> Result<usize, Trouble> {
+    fn open_from_above(&mut self, dir: DirId) -> Result<usize, FailureCause> {
         let mut path = vec![dir];
         let mut above = self.tree.parent(dir)?;
         while above != ROOT && !self.places.contains_key(&above) {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use trace::Op;
 
-use crate::{OnFull, Trouble};
+use crate::{FailureCause, OnFull};
 
 /// Operations of one type that failed for the same reason.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Failure {
 
 /// All failures of a replay. Failures are rare, so one lock serves all threads.
 pub(crate) struct Ledger {
-    entries: Mutex<Vec<(usize, Trouble, Failure)>>,
+    entries: Mutex<Vec<(usize, FailureCause, Failure)>>,
     errors: AtomicU64,
     stop_when_full: bool,
     full: AtomicBool,
@@ -42,19 +42,19 @@ impl Ledger {
 
     /// Records that `op` failed.
     #[cold]
-    pub fn record(&self, op: &Op, trouble: Trouble) {
-        if trouble != Trouble::NeverMade {
+    pub fn record(&self, op: &Op, cause: FailureCause) {
+        if cause != FailureCause::NotCreated {
             self.errors.fetch_add(1, Relaxed);
         }
-        if trouble.is_full() && self.stop_when_full {
+        if cause.is_full() && self.stop_when_full {
             self.full.store(true, Relaxed);
         }
         let mut entries = self.entries.lock().expect("no thread panics with the lock");
-        match entries.iter_mut().find(|(kind, why, _)| *kind == op.kind() && *why == trouble) {
+        match entries.iter_mut().find(|(kind, why, _)| *kind == op.kind() && *why == cause) {
             Some((.., failure)) => failure.count += 1,
             None => {
-                let (kind, error) = (Op::KINDS[op.kind()].to_string(), name(trouble));
-                entries.push((op.kind(), trouble, Failure { kind, error, count: 1, first: op.to_string() }));
+                let (kind, error) = (Op::KINDS[op.kind()].to_string(), name(cause));
+                entries.push((op.kind(), cause, Failure { kind, error, count: 1, first: op.to_string() }));
             }
         }
     }
@@ -82,8 +82,8 @@ impl Ledger {
 }
 
 /// The error's name in `errno.h`, for errors of file systems.
-fn name(trouble: Trouble) -> String {
-    let Trouble::Os(errno) = trouble else {
+fn name(cause: FailureCause) -> String {
+    let FailureCause::Os(errno) = cause else {
         return "skipped: file was never made".into();
     };
     let name = match errno {

@@ -15,11 +15,11 @@ use trace::FileId;
 
 use crate::data::Filler;
 use crate::walk::{self, Directory, Walk};
-use crate::{Error, Flow, Result, Share};
+use crate::{Error, Flow, Result, Shard};
 
 /// The result of [`fill()`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Filled {
+pub struct FillReport {
     /// Number of files examined.
     pub files: u64,
     /// Bytes written.
@@ -39,18 +39,23 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// Blocks keep their locations, except those shared with a snapshot. Memory use is bounded by the largest
 /// directory and the deepest path.
-pub fn fill(root: &Path, seed: u64, threads: usize, watch: &mut dyn FnMut(u64) -> Flow) -> Result<Filled> {
-    fill_share(root, seed, threads, Share::WHOLE, watch)
-}
-
-/// Like [`fill`], but only for the files in the share of this process.
-pub fn fill_share(
+pub fn fill(
     root: &Path,
     seed: u64,
     threads: usize,
-    share: Share,
     watch: &mut dyn FnMut(u64) -> Flow,
-) -> Result<Filled> {
+) -> Result<FillReport> {
+    fill_shard(root, seed, threads, Shard::WHOLE, watch)
+}
+
+/// Like [`fill`], but only for the files in the shard of this process.
+pub fn fill_shard(
+    root: &Path,
+    seed: u64,
+    threads: usize,
+    shard: Shard,
+    watch: &mut dyn FnMut(u64) -> Flow,
+) -> Result<FillReport> {
     let (opened, walk) = walk::begin(root, "fill its files")?;
     let tally = Tally::default();
     thread::scope(|scope| {
@@ -60,11 +65,11 @@ pub fn fill_share(
             scope.spawn(move || work(&loads, seed, tally));
         }
         drop(loads);
-        Distributor { to, tally: &tally, share, watch }.distribute(walk);
+        Distributor { to, tally: &tally, shard, watch }.distribute(walk);
     });
     syncfs(&opened).map_err(|errno| Error::Sync { path: root.into(), source: errno.into() })?;
     let count = |counter: &AtomicU64| counter.load(Relaxed);
-    Ok(Filled { files: count(&tally.files), bytes: count(&tally.bytes), errors: count(&tally.errors) })
+    Ok(FillReport { files: count(&tally.files), bytes: count(&tally.bytes), errors: count(&tally.errors) })
 }
 
 /// Files of one directory.
@@ -84,7 +89,7 @@ struct Tally {
 struct Distributor<'g> {
     to: Sender<Load>,
     tally: &'g Tally,
-    share: Share,
+    shard: Shard,
     watch: &'g mut dyn FnMut(u64) -> Flow,
 }
 
@@ -96,7 +101,7 @@ impl Distributor<'_> {
                 self.tally.errors.fetch_add(1, Relaxed);
                 continue;
             };
-            if !self.share.has(number) {
+            if !self.shard.contains(number) {
                 continue;
             }
             let fd = Arc::new(fd);
@@ -112,7 +117,7 @@ impl Distributor<'_> {
                 return Flow::Stop;
             }
             match self.to.send_timeout(load, POLL_INTERVAL) {
-                Ok(()) => return Flow::Go,
+                Ok(()) => return Flow::Continue,
                 Err(SendTimeoutError::Timeout(back)) => load = back,
                 Err(SendTimeoutError::Disconnected(_)) => {
                     unreachable!("threads take files until the channel closes")

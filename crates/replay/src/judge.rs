@@ -22,7 +22,7 @@ enum Origin {
 
 /// The index of the first wrong byte in `bytes`, which are at `offset` (a multiple of 8) in the file named `file`.
 /// Fewer than 8 bytes in total always pass, because they could be contents of any file.
-pub(crate) fn first_wrong(seed: u64, file: FileId, offset: u64, bytes: &[u8]) -> Option<usize> {
+pub(crate) fn first_mismatch(seed: u64, file: FileId, offset: u64, bytes: &[u8]) -> Option<usize> {
     let judge = Judge { seed, first: offset / 8, bytes };
     let mut before = Origin::File(file);
     for index in 0..bytes.len().div_ceil(8) {
@@ -93,7 +93,7 @@ mod tests {
         ) {
             let bytes = appended(seed, &parts);
             let name = parts.last().map_or(0, |last| last.0);
-            prop_assert_eq!(first_wrong(seed, FileId(name), 0, &bytes), None);
+            prop_assert_eq!(first_mismatch(seed, FileId(name), 0, &bytes), None);
         }
 
         #[test]
@@ -104,7 +104,7 @@ mod tests {
             let at = at.index(len);
             bytes[at] ^= spoil;
             // A zero may be a gap between two pieces.
-            let found = first_wrong(seed, FileId(file), 0, &bytes);
+            let found = first_mismatch(seed, FileId(file), 0, &bytes);
             prop_assert!(found == Some(at / 8 * 8) || bytes[at] == 0, "byte {} of {}: {:?}", at, len, found);
         }
     }
@@ -114,6 +114,6 @@ mod tests {
         let mut bytes = appended(1, &[(2, 64)]);
         bytes[..13].fill(0);
         bytes[51..].fill(0);
-        assert_eq!(first_wrong(1, FileId(2), 0, &bytes), None);
+        assert_eq!(first_mismatch(1, FileId(2), 0, &bytes), None);
     }
 }

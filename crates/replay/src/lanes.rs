@@ -147,7 +147,7 @@ const GONE: &str = "a lane ends before its caller only by panicking";
 
 /// Applies one operation and records a failure.
 fn work(engine: &mut dyn Engine, op: &Op, ledger: &Ledger) {
-    if let Err(trouble) = engine.apply(op) {
-        ledger.record(op, trouble);
+    if let Err(cause) = engine.apply(op) {
+        ledger.record(op, cause);
     }
 }

@@ -22,22 +22,22 @@ mod options;
 mod posix;
 mod replay;
 mod route;
-mod share;
+mod shard;
 mod tree;
 mod verify;
 mod walk;
 
-pub use contents::{Position, contents, find_contents};
-pub use engine::{Engine, Null, Trouble};
+pub use contents::{ContentPosition, contents, find_contents};
+pub use engine::{Engine, FailureCause, NullEngine};
 pub use error::Error;
 pub use failures::Failure;
-pub use fill::{Filled, fill, fill_share};
+pub use fill::{FillReport, fill, fill_shard};
 pub use options::{Data, OnFull, Options};
-pub use posix::Posix;
-pub use replay::{Ended, Flow, Outcome, Progress, Replay};
-pub use share::Share;
+pub use posix::PosixEngine;
+pub use replay::{Flow, Outcome, Progress, Replay, StopReason};
+pub use shard::Shard;
 pub use tree::Directories;
-pub use verify::{Verified, verify};
+pub use verify::{VerifyReport, verify};
 
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

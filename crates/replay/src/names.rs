@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustix::io::{self, Errno};
-use trace::{DirId, FileId, FileLabel, Labels, dir_name, file_name, is_name};
+use trace::{DirId, FileId, FileLabel, Labels, dir_name, file_name, is_valid_name};
 
 /// The names of one replay.
 #[derive(Clone, Default)]
@@ -56,5 +56,5 @@ impl Names {
 /// Checks the label, so that none leads out of its directory.
 fn check_label(label: Vec<u8>, name: &mut Vec<u8>) -> io::Result<()> {
     *name = label;
-    if is_name(name) { Ok(()) } else { Err(Errno::INVAL) }
+    if is_valid_name(name) { Ok(()) } else { Err(Errno::INVAL) }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Share;
+use crate::Shard;
 
 /// The default of [`Options::write_back_bytes`].
 const WRITE_BACK_BYTES: u64 = 32 << 20;
@@ -43,7 +43,8 @@ pub struct Options {
     /// appends may be applied twice, and a rename may lose it if its number is reused.
     pub redo_first: u64,
     /// The part of the trace that this process applies. [`OnFull::Stop`] needs a single process, because others would not notice.
-    pub share: Share,
+    #[serde(rename = "share")]
+    pub shard: Shard,
 }
 
 impl Default for Options {
@@ -58,7 +59,7 @@ impl Default for Options {
             write_back_bytes: WRITE_BACK_BYTES,
             seed: 0,
             redo_first: 0,
-            share: Share::WHOLE,
+            shard: Shard::WHOLE,
         }
     }
 }

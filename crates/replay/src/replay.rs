@@ -14,7 +14,7 @@ use crate::lanes::{Lanes, SingleEngine, WorkerPool};
 use crate::names::Names;
 use crate::route::Router;
 use crate::tree::{Directories, Tree};
-use crate::{Engine, Failure, Null, Options, Posix, Result, Share};
+use crate::{Engine, Failure, NullEngine, Options, PosixEngine, Result, Shard};
 
 /// Number of operations between two calls of `watch`: small enough that it is called often even if operations are slow.
 const STEP: usize = 256;
@@ -34,7 +34,7 @@ pub struct Progress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
     /// Continue.
-    Go,
+    Continue,
     /// Stop.
     Stop,
 }
@@ -45,19 +45,22 @@ pub struct Outcome {
     /// Operations of this run: exactly this many of the source were applied or counted as failures.
     pub operations: u64,
     /// Why it ended.
-    pub ended: Ended,
+    pub stop_reason: StopReason,
 }
 
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum StopReason {
     /// The source has no more operations.
-    Source,
+    #[serde(rename = "source")]
+    EndOfSource,
     /// The requested number of operations was applied.
-    Most,
+    #[serde(rename = "most")]
+    OperationLimit,
     /// `watch` stopped the run.
-    Watch,
+    #[serde(rename = "watch")]
+    Cancelled,
     /// The file system is full, and [`OnFull::Stop`](crate::OnFull::Stop) is set.
     Full,
 }
@@ -75,8 +78,8 @@ pub struct Replay {
     batch: Vec<Op>,
     next: usize,
     redo: Redo,
-    share: Share,
-    /// The operations that belong to the share of this process, if that is not the whole.
+    shard: Shard,
+    /// The operations that belong to the shard of this process, if that is not the whole.
     picked: Vec<Op>,
     /// The tree shared by the engines, if any.
     tree: Option<Arc<Tree>>,
@@ -122,7 +125,7 @@ impl Replay {
         let labelled = labels.is_some();
         let redo = Redo { left: options.redo_first, on: Arc::new(AtomicBool::new(options.redo_first > 0)) };
         let (engines, tree) =
-            Posix::engines(root, options, size(options), &redo.on, Names::new(labels), made)?;
+            PosixEngine::engines(root, options, size(options), &redo.on, Names::new(labels), made)?;
         let engines = engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect();
         Ok(Self { tree: Some(tree), ..Self::new(engines, options, redo, labelled) })
     }
@@ -131,7 +134,7 @@ impl Replay {
     pub fn null(options: &Options) -> Replay {
         let redo = Redo { left: 0, on: Arc::default() };
         Self::new(
-            (0..size(options)).map(|_| Box::new(Null) as Box<dyn Engine>).collect(),
+            (0..size(options)).map(|_| Box::new(NullEngine) as Box<dyn Engine>).collect(),
             options,
             redo,
             false,
@@ -147,7 +150,7 @@ impl Replay {
             batch: Vec::new(),
             next: 0,
             redo,
-            share: options.share,
+            shard: options.shard,
             picked: Vec::new(),
             tree: None,
         }
@@ -170,9 +173,9 @@ impl Replay {
         watch: &mut dyn FnMut(&Progress) -> Flow,
     ) -> Result<Outcome> {
         self.ledger.try_again();
-        let Self { engines, router, ledger, batch, next, redo, share, picked, .. } = self;
+        let Self { engines, router, ledger, batch, next, redo, shard, picked, .. } = self;
         let most = most_operations.unwrap_or(u64::MAX);
-        let mut run = Run { source, most, batch, next, redo, share: *share, picked, ledger };
+        let mut run = Run { source, most, batch, next, redo, shard: *shard, picked, ledger };
         let outcome = match engines.as_mut_slice() {
             [engine] => run.go(&mut SingleEngine(engine.as_mut()), watch),
             engines => {
@@ -184,7 +187,7 @@ impl Replay {
     }
 
     /// The failures so far, by type of operation and reason.
-    pub fn errors(&self) -> &[Failure] {
+    pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 }
@@ -201,7 +204,7 @@ struct Run<'r> {
     batch: &'r mut Vec<Op>,
     next: &'r mut usize,
     redo: &'r mut Redo,
-    share: Share,
+    shard: Shard,
     picked: &'r mut Vec<Op>,
     ledger: &'r Ledger,
 }
@@ -214,15 +217,15 @@ impl Run<'_> {
     ) -> Result<Outcome> {
         let started = Instant::now();
         let mut operations = 0;
-        let ended = loop {
+        let reason = loop {
             if self.ledger.is_full() {
-                break Ended::Full;
+                break StopReason::Full;
             }
             if operations == self.most {
-                break Ended::Most;
+                break StopReason::OperationLimit;
             }
             match self.step(pool, self.most - operations) {
-                Ok(0) => break Ended::Source,
+                Ok(0) => break StopReason::EndOfSource,
                 Ok(taken) => operations += taken,
                 Err(error) => {
                     pool.finish();
@@ -231,11 +234,12 @@ impl Run<'_> {
             }
             let progress = Progress { operations, errors: self.ledger.errors(), elapsed: started.elapsed() };
             if watch(&progress) == Flow::Stop {
-                break Ended::Watch;
+                break StopReason::Cancelled;
             }
         };
         pool.finish();
-        Ok(Outcome { operations, ended: if self.ledger.is_full() { Ended::Full } else { ended } })
+        let stop_reason = if self.ledger.is_full() { StopReason::Full } else { reason };
+        Ok(Outcome { operations, stop_reason })
     }
 
     /// Applies the next few operations and returns their number; 0 at the end.
@@ -248,10 +252,10 @@ impl Run<'_> {
         let mut ops = &self.batch[*self.next..];
         let most = if self.redo.left > 0 { most.min(self.redo.left) } else { most };
         ops = &ops[..ops.len().min(STEP).min(usize::try_from(most).unwrap_or(STEP))];
-        let taken = if self.share == Share::WHOLE {
+        let taken = if self.shard == Shard::WHOLE {
             pool.take(ops, self.ledger)
         } else {
-            self.share.pick(ops, self.picked)?;
+            self.shard.pick(ops, self.picked)?;
             pool.take(self.picked, self.ledger);
             ops.len()
         };

@@ -8,7 +8,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
 use trace::DirId;
 
-use crate::Trouble;
+use crate::FailureCause;
 use crate::names::Names;
 use crate::walk::{Directory, Walk};
 
@@ -47,14 +47,14 @@ impl Tree {
 
     /// The parent of `dir`. An unknown directory was created by an earlier replay: then the tree is
     /// searched, once.
-    pub fn parent(&self, dir: DirId) -> Result<DirId, Trouble> {
+    pub fn parent(&self, dir: DirId) -> Result<DirId, FailureCause> {
         if let Some(parent) = self.known(dir) {
-            return parent.ok_or(Trouble::NeverMade);
+            return parent.ok_or(FailureCause::NotCreated);
         }
         if !self.searched.swap(true, Relaxed) {
             self.search()?;
         }
-        self.known(dir).ok_or(Trouble::Os(Errno::NOENT))?.ok_or(Trouble::NeverMade)
+        self.known(dir).ok_or(FailureCause::Os(Errno::NOENT))?.ok_or(FailureCause::NotCreated)
     }
 
     /// Records a directory, or with `parent` `None` that it could not be created.

@@ -8,13 +8,13 @@ use rustix::fs::{Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::{self, Errno, pread, retry_on_intr};
 use trace::FileId;
 
-use crate::judge::first_wrong;
+use crate::judge::first_mismatch;
 use crate::walk;
 use crate::{Result, contents};
 
 /// The result of [`verify()`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Verified {
+pub struct VerifyReport {
     /// Number of files examined.
     pub files: u64,
     /// Bytes read and compared.
@@ -24,9 +24,9 @@ pub struct Verified {
     /// Bytes in files that were not compared, because they are in no extent.
     pub holes: u64,
     /// Number of files with a wrong byte, and of files and directories that could not be read.
-    pub wrong: u64,
+    pub mismatches: u64,
     /// The location of the first wrong byte, or the first read error.
-    pub first_wrong: Option<String>,
+    pub first_mismatch: Option<String>,
 }
 
 /// Bytes read and compared at once.
@@ -43,9 +43,9 @@ const BTRFS: u64 = 0x9123_683e;
 /// earlier name of a file is recognized by its contents, so two files with swapped blocks
 /// are not detected; and pieces of less than 15 bytes written under an
 /// earlier name cannot be recognized, and count as wrong if something else follows them.
-pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
+pub fn verify(root: &Path, seed: u64) -> Result<VerifyReport> {
     let (opened, mut walk) = walk::begin(root, "verify its files")?;
-    let mut verified = Verified::default();
+    let mut verified = VerifyReport::default();
     let zeros_pass = fstatfs(&opened).is_ok_and(|stat| stat.f_type as u64 == BTRFS);
     let mut reader = Reader { seed, zeros_pass, read: vec![0; CHUNK], expected: vec![0; CHUNK] };
     while let Some(directory) = walk.next() {
@@ -67,10 +67,10 @@ pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
     Ok(verified)
 }
 
-impl Verified {
+impl VerifyReport {
     fn count(&mut self, what: impl FnOnce() -> String) {
-        self.wrong += 1;
-        self.first_wrong.get_or_insert_with(what);
+        self.mismatches += 1;
+        self.first_mismatch.get_or_insert_with(what);
     }
 }
 
@@ -83,7 +83,7 @@ struct Reader {
 
 impl Reader {
     /// Reads the written ranges of a file and returns the offset of the first wrong byte.
-    fn check(&mut self, dir: &OwnedFd, file: FileId, verified: &mut Verified) -> io::Result<Option<u64>> {
+    fn check(&mut self, dir: &OwnedFd, file: FileId, verified: &mut VerifyReport) -> io::Result<Option<u64>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(dir, file.to_string(), flags, Mode::empty())?;
         let size = fstat(&fd)?.st_size as u64;
@@ -134,7 +134,7 @@ impl Reader {
         let empty = |block: &[u8]| block.len() == BLOCK && block.iter().all(|byte| *byte == 0);
         match read.chunks(BLOCK).position(empty) {
             Some(block) if !zeros_pass => Some(block * BLOCK),
-            _ => first_wrong(self.seed, file, start, read),
+            _ => first_mismatch(self.seed, file, start, read),
         }
     }
 }

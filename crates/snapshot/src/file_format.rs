@@ -5,7 +5,7 @@ use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, T
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
-use parquet_file::pairs::{Pairs, pair};
+use parquet_file::metadata::{KeyValueMetadata, key_value};
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
@@ -35,21 +35,21 @@ pub fn to_pairs(info: &Info, entries: usize) -> Vec<KeyValue> {
     ];
     pairs.extend(info.fs_id.clone().map(|id| ("fs_id", id)));
     pairs.extend(info.key_id.clone().map(|id| ("key_id", id)));
-    pairs.into_iter().map(|(key, value)| pair(key, value)).collect()
+    pairs.into_iter().map(|(key, value)| key_value(key, value)).collect()
 }
 
 /// Parses the metadata, including the number of entries; an error is the end of a sentence about the file.
 pub fn from_pairs(pairs: &[KeyValue]) -> Result<(Info, usize), String> {
-    let pairs = Pairs(pairs);
+    let pairs = KeyValueMetadata(pairs);
     pairs.check_version("snapshot_version", VERSION, "it is a Parquet file, but not a snapshot")?;
-    let lacks = pairs.needed("lacks")?;
+    let lacks = pairs.required("lacks")?;
     let lacks = lacks.split(',').filter(|name| !name.is_empty()).map(|name| {
         let attribute = Attribute::ALL.into_iter().find(|attribute| attribute.name() == name);
         attribute.ok_or_else(|| format!("unknown attribute {name:?} in its list of missing attributes"))
     });
     let info = Info {
-        tool: pairs.needed("tool")?,
-        fs: pairs.needed("fs")?,
+        tool: pairs.required("tool")?,
+        fs: pairs.required("fs")?,
         fs_id: pairs.text("fs_id"),
         block_bytes: pairs.number("block_bytes")?,
         capacity_bytes: pairs.number("capacity_bytes")?,
@@ -65,8 +65,8 @@ pub fn from_pairs(pairs: &[KeyValue]) -> Result<(Info, usize), String> {
     Ok((info, pairs.number("entries")? as usize))
 }
 
-fn time(pairs: Pairs<'_>, key: &str) -> Result<i64, String> {
-    let value = pairs.needed(key)?;
+fn time(pairs: KeyValueMetadata<'_>, key: &str) -> Result<i64, String> {
+    let value = pairs.required(key)?;
     i64::from_str(&value).map_err(|_| format!("its senesce.{key} is {value:?}, which is not a time"))
 }
 

@@ -32,7 +32,7 @@ fn open<T>(path: &Path, read: impl Fn(&SerializedFileReader<File>) -> Result<T, 
     let file = input::open(path).map_err(Error::io("opening", path))?;
     let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
     // Parquet decoders trust the lengths in a file, so verify the seal before decoding anything.
-    if !seal::is_whole(&file).map_err(Error::io("reading", path))? {
+    if !seal::is_intact(&file).map_err(Error::io("reading", path))? {
         let why = "it is truncated, damaged or from another program; take or fetch it again";
         return Err(foreign(why.into()));
     }
@@ -143,7 +143,7 @@ impl Rows {
             self.above.push((ROOT, Vec::new()));
             return Ok(());
         };
-        if !trace::is_name(name) {
+        if !trace::is_valid_name(name) {
             return Err(format!("{:?} is not a valid entry name", name.escape_ascii().to_string()));
         }
         while self.above.last().is_some_and(|(dir, _)| *dir != entry.parent) {

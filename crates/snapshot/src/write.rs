@@ -36,7 +36,7 @@ impl Snapshot {
     fn write<W: Write + Send>(&self, to: W) -> ParquetResult<W> {
         let properties = Arc::new(properties());
         let mut file = SerializedFileWriter::new(to, SCHEMA.clone(), properties.clone())?;
-        file.write_all(&seal::BLANK)?;
+        file.write_all(&seal::PLACEHOLDER)?;
         let entries = self.entries().len();
         for start in (0..entries).step_by(GROUP_ROWS) {
             let columns = self.encode_rows(start..entries.min(start + GROUP_ROWS), &file, &properties)?;

@@ -43,9 +43,9 @@ impl BlobPackWriter {
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let mut file = BufWriter::new(atomic_file::begin(&path)?);
-        let written = file.write_all(MARK).and_then(|()| file.write_all(&seal::BLANK));
+        let written = file.write_all(MARK).and_then(|()| file.write_all(&seal::PLACEHOLDER));
         written.map_err(atomic_file::failed("creating", &path))?;
-        Ok(Self { path, file, end: (MARK.len() + seal::BLANK.len()) as u64, index: BTreeMap::new() })
+        Ok(Self { path, file, end: (MARK.len() + seal::PLACEHOLDER.len()) as u64, index: BTreeMap::new() })
     }
 
     /// Whether `blob` has been added.
@@ -96,7 +96,7 @@ impl BlobPack {
         let file = input::open(path).map_err(&failed)?;
         let mut mark = [0; MARK.len()];
         let marked = file.read_exact_at(&mut mark, 0).is_ok() && mark == *MARK;
-        let index = match marked && seal::is_whole(&file).map_err(&failed)? {
+        let index = match marked && seal::is_intact(&file).map_err(&failed)? {
             true => read_index(&file).map_err(&failed)?,
             false => None,
         };
@@ -117,7 +117,7 @@ impl BlobPack {
 /// Reads the index at the end of a file; `None` if it is invalid.
 fn read_index(file: &File) -> io::Result<Option<BTreeMap<BlobId, BlobPosition>>> {
     let length = file.metadata()?.len();
-    let start = (MARK.len() + seal::BLANK.len()) as u64;
+    let start = (MARK.len() + seal::PLACEHOLDER.len()) as u64;
     let mut word = [0; 8];
     if length < start + 8 {
         return Ok(None);

@@ -6,19 +6,19 @@ use crate::{Error, Op, Source};
 /// A source that fails with [`Error::Source`] on the first invalid operation of its inner source: one on a
 /// file or directory that does not exist, the creation of one that exists, or the removal of a directory that
 /// is not empty.
-pub struct Checked<S> {
+pub struct ValidatingSource<S> {
     source: S,
     checker: Checker,
 }
 
-impl<S: Source> Checked<S> {
+impl<S: Source> ValidatingSource<S> {
     /// Checks the operations of `source`, which must start with an empty root directory.
     pub fn new(source: S) -> Self {
         Self { source, checker: Checker::new() }
     }
 }
 
-impl<S: Source> Source for Checked<S> {
+impl<S: Source> Source for ValidatingSource<S> {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
         self.source.next_batch(batch)?;
         batch.iter().try_for_each(|op| self.checker.check(op))

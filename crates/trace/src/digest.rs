@@ -40,12 +40,12 @@ impl TraceDigest {
 }
 
 /// A source that digests the operations that pass through it.
-pub struct Digesting<S> {
+pub struct DigestingSource<S> {
     source: S,
     digest: TraceDigest,
 }
 
-impl<S: Source> Digesting<S> {
+impl<S: Source> DigestingSource<S> {
     /// Digests the operations of `source` from now on.
     pub fn new(source: S) -> Self {
         Self { source, digest: TraceDigest::new() }
@@ -57,7 +57,7 @@ impl<S: Source> Digesting<S> {
     }
 }
 
-impl<S: Source> Source for Digesting<S> {
+impl<S: Source> Source for DigestingSource<S> {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
         self.source.next_batch(batch)?;
         self.digest.update(batch);

@@ -64,7 +64,7 @@ pub trait Labels: Send + Sync {
 }
 
 /// Whether `name` is a valid name of a file or directory, which cannot refer outside its parent.
-pub fn is_name(name: &[u8]) -> bool {
+pub fn is_valid_name(name: &[u8]) -> bool {
     !name.is_empty()
         && name.len() <= NAME_MAX
         && !name.iter().any(|byte| matches!(byte, 0 | b'/'))

@@ -23,11 +23,11 @@ mod stat;
 mod writer;
 
 pub use blobs::{BlobPack, BlobPackWriter};
-pub use check::Checked;
-pub use digest::{Digesting, TraceDigest};
+pub use check::ValidatingSource;
+pub use digest::{DigestingSource, TraceDigest};
 pub use error::Error;
 pub use jsonl::{JsonlReader, write_jsonl};
-pub use labels::{BlobId, FileLabel, Labels, is_name};
+pub use labels::{BlobId, FileLabel, Labels, is_valid_name};
 pub use meta::{TraceInfo, TraceSummary};
 pub use op::{Content, DirId, FileId, Op, ROOT, dir_name, file_name};
 pub use open::{is_jsonl, open};

@@ -7,7 +7,7 @@ use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::file::metadata::KeyValue;
 use parquet::schema::types::{Type, TypePtr};
 
-use parquet_file::pairs::{Pairs, pair};
+use parquet_file::metadata::{KeyValueMetadata, key_value};
 
 /// The format version of written files, and the newest that can be read.
 const VERSION: u32 = 1;
@@ -48,21 +48,21 @@ pub(crate) fn to_pairs(info: &TraceInfo, summary: &TraceSummary) -> Vec<KeyValue
         ("sha256", summary.sha256.clone()),
     ];
     pairs.extend(info.seed.map(|seed| ("seed", seed.to_string())));
-    pairs.into_iter().map(|(key, value)| pair(key, value)).collect()
+    pairs.into_iter().map(|(key, value)| key_value(key, value)).collect()
 }
 
 /// Parses the metadata of a trace file; an error says why the file cannot be read.
 pub(crate) fn from_pairs(pairs: &[KeyValue]) -> Result<(TraceInfo, TraceSummary), String> {
-    let pairs = Pairs(pairs);
+    let pairs = KeyValueMetadata(pairs);
     pairs.check_version("version", VERSION, "it is a Parquet file of another program")?;
     let info = TraceInfo {
-        tool: pairs.needed("tool")?,
+        tool: pairs.required("tool")?,
         seed: pairs.text("seed").map(|_| pairs.number("seed")).transpose()?,
-        source: pairs.needed("source")?,
-        parameters: pairs.needed("parameters")?,
+        source: pairs.required("source")?,
+        parameters: pairs.required("parameters")?,
         block_size: pairs.number("block_size")?,
     };
-    let summary = TraceSummary { operations: pairs.number("operations")?, sha256: pairs.needed("sha256")? };
+    let summary = TraceSummary { operations: pairs.number("operations")?, sha256: pairs.required("sha256")? };
     Ok((info, summary))
 }
 

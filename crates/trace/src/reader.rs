@@ -39,7 +39,7 @@ impl TraceReader {
         };
         let foreign = |why| Error::Foreign { path: path.clone(), why };
         let opened = input::open(&path).map_err(failed("opening"))?;
-        if !seal::is_whole(&opened).map_err(failed("reading"))? {
+        if !seal::is_intact(&opened).map_err(failed("reading"))? {
             return Err(foreign(
                 "it is truncated, damaged or from another program; create or fetch it again".into(),
             ));

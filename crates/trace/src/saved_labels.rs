@@ -21,10 +21,10 @@ use tempfile::NamedTempFile;
 
 use crate::atomic_file;
 use crate::blobs::BlobPack;
-use crate::labels::{BlobId, FileLabel, Labels, is_name};
+use crate::labels::{BlobId, FileLabel, Labels, is_valid_name};
 use crate::{DirId, Error, FileId};
 use parquet_file::column::{Column, ColumnReader, io_error};
-use parquet_file::pairs::Pairs;
+use parquet_file::metadata::KeyValueMetadata;
 use parquet_file::seal;
 
 /// The format version, the only one so far.
@@ -69,7 +69,7 @@ impl LabelWriter {
         let mut file =
             SerializedFileWriter::new(atomic_file::begin(&path)?, SCHEMA.clone(), Arc::new(properties))
                 .map_err(|e| failed(io_error(e)))?;
-        file.write_all(&seal::BLANK).map_err(failed)?;
+        file.write_all(&seal::PLACEHOLDER).map_err(failed)?;
         let (kind, number, name, blob) = Default::default();
         Ok(Self { path, file, kind, number, name, blob, rows: 0 })
     }
@@ -138,8 +138,8 @@ pub struct SavedLabels {
 }
 
 impl SavedLabels {
-    /// The labels beside the trace `trace` with the digest `trace_sha256`; `None` without labels.
-    pub fn beside(trace: &Path, trace_sha256: &str) -> Result<Option<Self>, Error> {
+    /// Loads the labels of the trace `trace` with the digest `trace_sha256`; `None` without labels.
+    pub fn load(trace: &Path, trace_sha256: &str) -> Result<Option<Self>, Error> {
         let path = labels_path(trace);
         let file = match input::open(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -147,7 +147,7 @@ impl SavedLabels {
         };
         let foreign = |why: String| Error::Labels { path: path.clone(), why };
         let blank = "it is truncated, damaged or from another program; create or fetch it again";
-        if !seal::is_whole(&file).map_err(atomic_file::failed("reading", &path))? {
+        if !seal::is_intact(&file).map_err(atomic_file::failed("reading", &path))? {
             return Err(foreign(blank.into()));
         }
         let mut labels = Self { files: HashMap::new(), dirs: HashMap::new(), blobs: None };
@@ -168,7 +168,7 @@ impl SavedLabels {
         let text = |e: ParquetError| format!("it is damaged or from another program ({e})");
         let file = SerializedFileReader::new(file).map_err(text)?;
         let metadata = file.metadata().file_metadata();
-        let pairs = Pairs(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice));
+        let pairs = KeyValueMetadata(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice));
         match pairs.text("labels_version").as_deref() {
             Some(VERSION) if *metadata.schema() == **SCHEMA => {}
             Some(version) if version != VERSION => {
@@ -215,7 +215,7 @@ impl SavedLabels {
     ) -> Result<(), String> {
         let number = number.ok_or("a label has no number")?;
         let name = name
-            .filter(|name| is_name(name))
+            .filter(|name| is_valid_name(name))
             .ok_or_else(|| format!("number {number} has an invalid file name"))?;
         let name = name.to_vec();
         let blob = match blob {

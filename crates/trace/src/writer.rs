@@ -39,7 +39,7 @@ impl TraceWriter {
         let temporary = atomic_file::begin(&path)?;
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(|e| failed(io_error(e)))?;
-        file.write_all(&seal::BLANK).map_err(failed)?;
+        file.write_all(&seal::PLACEHOLDER).map_err(failed)?;
         Ok(Self {
             path,
             file,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
-use trace::{BlobId, Content, DirId, FileId, FileLabel, ROOT, is_name};
+use trace::{BlobId, Content, DirId, FileId, FileLabel, ROOT, is_valid_name};
 
 use super::maker::Maker;
 use super::path::Path;
@@ -219,7 +219,7 @@ impl Checkout<'_> {
         let entries = self.reader.tree(tree)?;
         let mut keyed = Vec::with_capacity(entries.len());
         for entry in entries {
-            if !is_name(&entry.name) || entry.name.eq_ignore_ascii_case(b".git") {
+            if !is_valid_name(&entry.name) || entry.name.eq_ignore_ascii_case(b".git") {
                 let name = entry.name.escape_ascii();
                 return Err(self
                     .reader

@@ -77,7 +77,7 @@ fn make_dirs(shape: &Shape, dir: DirId, made: &mut [bool], ops: &mut Vec<Op>) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use trace::{Checked, Source as _};
+    use trace::{Source as _, ValidatingSource};
 
     #[test]
     fn first_round_is_sorted_and_last_is_shuffled() {
@@ -104,7 +104,7 @@ mod tests {
         fn every_round_creates_every_file_once(files in 1u64..300, round in 0u64..=100, seed: u64) {
             let shape = Shape::sample(files, seed);
             let ops = Interfile { file_bytes: 1, seed }.round(&shape, round).unwrap();
-            let mut checked = Checked::new(ops.clone().into_iter());
+            let mut checked = ValidatingSource::new(ops.clone().into_iter());
             let mut batch = vec![Op::Checkpoint { number: 0 }];
             while !batch.is_empty() {
                 checked.next_batch(&mut batch).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use snapshot::{Entry, Kind, ROOT, Snapshot, SnapshotBuilder};
-use trace::is_name;
+use trace::is_valid_name;
 
 use super::options::{Options, Placement};
 use crate::Error;
@@ -59,7 +59,7 @@ impl View {
                 self.by_group(&snapshot, &wanted, per_group.max(1))
             }
         };
-        match (1..view.entries().len() as u32).find(|place| !is_name(view.name(*place))) {
+        match (1..view.entries().len() as u32).find(|place| !is_valid_name(view.name(*place))) {
             None => Ok((view, left_out)),
             Some(place) => Err(Error::Snapshots(format!(
                 "{name} contains an invalid file name, {:?}; take or import it again",

@@ -11,7 +11,7 @@ use senesce_ager::Error;
 use senesce_ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
 use senesce_ager::micro::Shape;
 use tempfile::TempDir;
-use trace::{Checked, Op, Source};
+use trace::{Op, Source, ValidatingSource};
 
 fn sample_repository(commits: u64, seed: u64) -> TempDir {
     let dir = testing::dir_in_memory();
@@ -30,7 +30,8 @@ fn git(dir: &Path, args: &[&str]) -> String {
 
 /// All operations of a history, each checked to be valid.
 fn extract(history: &History, options: ExtractOptions) -> Result<Vec<Op>, String> {
-    let mut source = Checked::new(Extracted::new(history, options).map_err(|error| error.to_string())?);
+    let mut source =
+        ValidatingSource::new(Extracted::new(history, options).map_err(|error| error.to_string())?);
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     loop {
         source.next_batch(&mut batch).map_err(|error| error.to_string())?;

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use trace::{Checked, DirId, FileId, Op, Source};
+use trace::{DirId, FileId, Op, Source, ValidatingSource};
 
 /// Set for the child process of a test that kills it; the value is the directory for the mail.
 const VICTIM: &str = "SENESCE_TEST_MAIL";
@@ -48,7 +48,7 @@ fn sorted(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
 }
 
 fn operations(plan: &Plan) -> Vec<Op> {
-    let mut source = Checked::new(Extracted::new(plan));
+    let mut source = ValidatingSource::new(Extracted::new(plan));
     let mut batch = Vec::new();
     let mut all = Vec::new();
     loop {

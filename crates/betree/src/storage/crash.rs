@@ -52,12 +52,12 @@ impl CrashStorage {
     }
 
     /// Cuts the power at write number `n`, counted from 0 since creation: that write stays pending, and all later requests fail.
-    pub fn cut_at(&self, n: u64) {
+    pub fn cut_power_at(&self, n: u64) {
         self.state.lock().fail_at = Some(n);
     }
 
     /// From now on, every write and flush fails with this error number, as on a failing disk; `None` ends this.
-    pub fn refuse_writes(&self, errno: Option<i32>) {
+    pub fn fail_writes(&self, errno: Option<i32>) {
         self.state.lock().write_error = errno;
     }
 

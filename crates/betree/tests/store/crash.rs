@@ -13,8 +13,8 @@ fn params() -> Params {
     Params { log_bytes: 32 << 10, ..small() }
 }
 
-fn options(in_rows: bool) -> Options {
-    Options { cache_bytes: 64 << 10, in_rows, ..Options::default() }
+fn options(contiguous_leaves: bool) -> Options {
+    Options { cache_bytes: 64 << 10, contiguous_leaves, ..Options::default() }
 }
 
 /// Bytes of a large image, and of two so small that checkpoints occur whenever space is needed, even while a memtable is partly in the tree.
@@ -69,9 +69,9 @@ fn model(steps: usize) -> Model {
 }
 
 /// Runs the script until the power cut; returns the last synced step and the last attempted one.
-fn script(disk: &Arc<CrashStorage>, in_rows: bool) -> (usize, usize) {
+fn script(disk: &Arc<CrashStorage>, contiguous_leaves: bool) -> (usize, usize) {
     let mut synced = 0;
-    let Ok(store) = Store::open(disk.clone(), options(in_rows)) else { return (0, 0) };
+    let Ok(store) = Store::open(disk.clone(), options(contiguous_leaves)) else { return (0, 0) };
     for step in 1..=STEPS {
         if store.write(&batch(step)).is_err() {
             return (synced, step);
@@ -122,23 +122,23 @@ fn cuts(n: u64) -> [PowerCut; 5] {
     ]
 }
 
-fn writes(fresh: &[u8], in_rows: bool) -> u64 {
+fn writes(fresh: &[u8], contiguous_leaves: bool) -> u64 {
     let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
-    script(&disk, in_rows);
+    script(&disk, contiguous_leaves);
     disk.writes()
 }
 
 /// Cuts the power at the writes from `first` on, `step` apart. Each cut loses unflushed writes in another way, or in `ways` of the five.
 fn cut_at_writes(fresh: &[u8], (first, step): (u64, usize), ways: usize, round: u64) {
-    for in_rows in [false, true] {
-        for n in (first..writes(fresh, in_rows)).step_by(step) {
+    for contiguous_leaves in [false, true] {
+        for n in (first..writes(fresh, contiguous_leaves)).step_by(step) {
             let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
-            disk.cut_at(n);
-            let steps = script(&disk, in_rows);
+            disk.cut_power_at(n);
+            let steps = script(&disk, contiguous_leaves);
             let cuts = cuts(n + round * 1000);
             for cut in cuts.iter().cycle().skip((n % 5) as usize).take(ways) {
                 if let Err(why) = verify(disk.after(*cut), steps) {
-                    panic!("cut at write {n}, {cut:?}, {in_rows}: {why}");
+                    panic!("cut at write {n}, {cut:?}, {contiguous_leaves}: {why}");
                 }
             }
         }
@@ -166,12 +166,12 @@ fn power_cut_during_recovery_is_harmless() {
 fn cut_the_recovery(fresh: &[u8], (first, step): (u64, usize), again: usize) {
     for n in (first..writes(fresh, false)).step_by(step) {
         let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
-        disk.cut_at(n);
+        disk.cut_power_at(n);
         let steps = script(&disk, n % 2 == 0);
         let image = disk.after(PowerCut::SomeSectors(n)).image();
         for m in (0..24).step_by(again) {
             let again = Arc::new(CrashStorage::of(image.clone()));
-            again.cut_at(m);
+            again.cut_power_at(m);
             drop(Store::open(again.clone(), options(m % 2 == 0)));
             if let Err(why) = verify(again.after(PowerCut::SomeSectors(m)), steps) {
                 panic!("cut at write {n}, and at write {m} of the recovery: {why}");
@@ -187,7 +187,7 @@ fn disk_that_ignores_flushes_is_detected() {
     for n in (20..writes(&fresh, false)).step_by(20) {
         let disk = Arc::new(CrashStorage::of(fresh.clone()));
         disk.ignore_flushes();
-        disk.cut_at(n);
+        disk.cut_power_at(n);
         let steps = script(&disk, n % 2 == 0);
         let cuts = [PowerCut::KeepNone, PowerCut::SomeWrites(n), PowerCut::SomeSectors(n)];
         found += cuts.iter().filter(|cut| verify(disk.after(**cut), steps).is_err()).count();
@@ -201,7 +201,7 @@ fn failed_write_is_reported_once_and_makes_the_store_read_only() {
     let store = Store::open(disk.clone(), options(false)).unwrap();
     store.insert(b"early", b"1").unwrap();
     store.sync().unwrap();
-    disk.refuse_writes(Some(5));
+    disk.fail_writes(Some(5));
     store.insert(b"late", b"2").unwrap();
     let first = store.sync().unwrap_err();
     assert!(matches!(first, Error::Io { errno: Some(5), .. }), "{first}");
@@ -210,7 +210,7 @@ fn failed_write_is_reported_once_and_makes_the_store_read_only() {
         assert!(matches!(error, Error::ReadOnly(_)), "{error}");
     }
     // The store stays read-only if the disk recovers by itself: it is unknown which writes were lost.
-    disk.refuse_writes(None);
+    disk.fail_writes(None);
     assert!(matches!(store.insert(b"later", b"3"), Err(Error::ReadOnly(_))));
     assert_eq!(store.get(b"early").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(store.scan(b"", None).count(), 2);
@@ -223,7 +223,7 @@ fn failed_write_is_reported_once_and_makes_the_store_read_only() {
 fn disk_failure_during_a_checkpoint_is_reported() {
     let disk = Arc::new(CrashStorage::of(fresh(ROOMY)));
     let store = Store::open(disk.clone(), options(false)).unwrap();
-    disk.refuse_writes(Some(5));
+    disk.fail_writes(Some(5));
     let mut errors = Vec::new();
     for step in 1..STEPS {
         errors.extend(store.write(&batch(step)).err());

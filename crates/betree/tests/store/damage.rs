@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use senesce_betree::{Error, MemoryStorage, Options, Params, Storage, Store, check, free};
+use senesce_betree::{Error, MemoryStorage, Options, Params, Storage, Store, check, free_extents};
 
 use crate::model::{Model, bytes, key};
 use crate::small;
@@ -57,7 +57,7 @@ fn read(disk: &Arc<MemoryStorage>) -> Result<Model, Error> {
 fn content_of_free_space_is_irrelevant() {
     for closed in [true, false] {
         let (mut image, model) = image(closed);
-        let free = free(Arc::new(MemoryStorage::of(image.clone()))).unwrap();
+        let free = free_extents(Arc::new(MemoryStorage::of(image.clone()))).unwrap();
         assert!(free.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
         let bytes: u64 = free.iter().map(|(_, bytes)| bytes).sum();
         assert!(bytes > image.len() as u64 / 8, "{bytes} of {}", image.len());

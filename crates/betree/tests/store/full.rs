@@ -16,7 +16,7 @@ fn value(i: u32, len: usize) -> Vec<u8> {
 
 /// On a busy machine the read-ahead of a scan may hold an older tree for long; writes wait for it as long as the test runs.
 fn options(cache_bytes: usize) -> Options {
-    Options { cache_bytes, reader_patience: Duration::from_secs(3600), ..Options::default() }
+    Options { cache_bytes, reader_timeout: Duration::from_secs(3600), ..Options::default() }
 }
 
 /// Keys in an order that looks random.
@@ -25,8 +25,8 @@ fn key(i: u32) -> [u8; 8] {
 }
 
 fn fill_empty_and_fill_again(len: usize, key: impl Fn(u32) -> [u8; 8]) {
-    for in_rows in [false, true] {
-        fill_and_empty(len, &key, Options { in_rows, ..options(256 << 10) });
+    for contiguous_leaves in [false, true] {
+        fill_and_empty(len, &key, Options { contiguous_leaves, ..options(256 << 10) });
     }
 }
 
@@ -116,34 +116,34 @@ fn data_in_memory_uses_space_that_deletes_free() {
     let disk = Arc::new(MemoryStorage::new(8 << 20));
     Store::create(&*disk, params()).unwrap();
     let store = Store::open(disk, options(8 << 20)).unwrap();
-    let before = store.room_bytes();
+    let before = store.free_bytes();
     // Less than the flusher applies to the tree without a request.
     for i in 0..3 {
         store.insert(&key(i), &value(i, 1000)).unwrap();
     }
-    let after = store.room_bytes();
+    let after = store.free_bytes();
     assert!(after + 3000 <= before, "{before} bytes before, {after} bytes after writing 3000");
     for i in 3..1500 {
         store.insert(&key(i), &value(i, 1000)).unwrap();
     }
     store.checkpoint().unwrap();
-    let full = store.room_bytes();
+    let full = store.free_bytes();
     store.delete_range(&[0; 8], &[0xff; 9]).unwrap();
     store.reclaim().unwrap();
-    let empty = store.room_bytes();
+    let empty = store.free_bytes();
     assert!(
         full + (1 << 20) < empty && before < empty + (1 << 20),
         "{before} at first, {full} full, {empty} empty"
     );
 }
 
-/// A snapshot holds the space of data deleted after it. Writes to a full store wait until it is dropped, or for `reader_patience`.
+/// A snapshot holds the space of data deleted after it. Writes to a full store wait until it is dropped, or for `reader_timeout`.
 #[test]
-fn full_store_waits_for_readers_up_to_the_given_patience() {
-    for (patience, waits) in [(Duration::from_millis(50), false), (Duration::from_secs(3600), true)] {
+fn full_store_waits_for_readers_up_to_the_given_timeout() {
+    for (timeout, waits) in [(Duration::from_millis(50), false), (Duration::from_secs(3600), true)] {
         let disk = Arc::new(MemoryStorage::new(8 << 20));
         Store::create(&*disk, params()).unwrap();
-        let store = Store::open(disk, Options { reader_patience: patience, ..options(256 << 10) }).unwrap();
+        let store = Store::open(disk, Options { reader_timeout: timeout, ..options(256 << 10) }).unwrap();
         let fill = |add: u32| (0..).find(|i| store.insert(&key(*i), &value(i + add, 200)).is_err()).unwrap();
         let count = fill(0);
         let snapshot = store.snapshot();
@@ -172,7 +172,7 @@ fn full_store_waits_for_readers_up_to_the_given_patience() {
 #[test]
 fn rows_that_grow_together_leave_space_for_copies() {
     for len in [21, 22] {
-        fill_and_empty(len, key, Options { in_rows: true, ..options(256 << 10) });
+        fill_and_empty(len, key, Options { contiguous_leaves: true, ..options(256 << 10) });
     }
 }
 

@@ -166,7 +166,7 @@ fn full_log_is_replayed() {
 fn large_unsynced_writes_are_written_once_and_survive() {
     let disk = Arc::new(MemoryStorage::new(512 << 20));
     Store::create(&*disk, Params::for_image(512 << 20)).unwrap();
-    let options = Options { cache_bytes: 64 << 20, in_rows: true, ..Options::default() };
+    let options = Options { cache_bytes: 64 << 20, contiguous_leaves: true, ..Options::default() };
     let store = Store::open(disk.clone(), options).unwrap();
     let given = 128u64 << 20;
     for i in 0..given >> 16 {

@@ -85,9 +85,13 @@ pub fn range(k: u16, n: u16) -> (Vec<u8>, Vec<u8>) {
     if a < b { (a, b) } else { (b, a) }
 }
 
-/// Alternates `in_rows`: a store may be opened with it and without it.
+/// Alternates `contiguous_leaves`: a store may be opened with it and without it.
 fn options(params: &Params, n: u64) -> Options {
-    Options { cache_bytes: 12 * params.node_bytes as usize, in_rows: n % 2 == 1, ..Options::default() }
+    Options {
+        cache_bytes: 12 * params.node_bytes as usize,
+        contiguous_leaves: n % 2 == 1,
+        ..Options::default()
+    }
 }
 
 /// The key under which each write stores its number, so that after a crash the surviving writes can be counted.

@@ -50,7 +50,7 @@ fn key(i: u32) -> [u8; 4] {
 fn changed(count: u32, change: impl FnOnce(&Store)) -> Stat {
     let disk = Arc::new(MemoryStorage::new(16 << 20));
     Store::create(&*disk, params()).unwrap();
-    let options = Options { cache_bytes: 1 << 20, in_rows: true, ..Options::default() };
+    let options = Options { cache_bytes: 1 << 20, contiguous_leaves: true, ..Options::default() };
     let store = Store::open(disk.clone(), options).unwrap();
     for i in 0..count {
         store.insert(&key(i), &[i as u8; VALUE]).unwrap();
@@ -92,7 +92,7 @@ fn single_deletes_leave_no_data_in_leaves() {
 fn cold_scan_reads_inner_nodes_once() {
     let disk = Arc::new(Recorded { disk: MemoryStorage::new(16 << 20), reads: Mutex::default() });
     Store::create(&*disk, params()).unwrap();
-    let options = Options { cache_bytes: 4 << 20, in_rows: true, ..Options::default() };
+    let options = Options { cache_bytes: 4 << 20, contiguous_leaves: true, ..Options::default() };
     let store = Store::open(disk.clone(), options).unwrap();
     for i in 0..2000 {
         store.insert(&key(i), &[i as u8; VALUE]).unwrap();

@@ -83,7 +83,7 @@ fn inspect(after: MemoryStorage, synced: u64) {
 }
 
 fn options() -> Options {
-    Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() }
+    Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() }
 }
 
 /// Runs operations on a copy of the image until write `at`; returns the disk and the number of synced rounds.
@@ -92,7 +92,7 @@ fn cut_at(image: &[u8], at: u64, ignores_flushes: bool) -> (Arc<CrashStorage>, u
     if ignores_flushes {
         disk.ignore_flushes();
     }
-    disk.cut_at(at);
+    disk.cut_power_at(at);
     let mut synced = 0;
     if let Ok(fs) = Fs::open(disk.clone(), options()) {
         let _ = work(&fs, &mut synced);

@@ -10,7 +10,7 @@ mod room;
 use std::sync::Arc;
 
 use betree::{MemoryStorage, Options};
-use senesce_betreefs::{Attr, Caller, Fs, New, Result, check, mkfs};
+use senesce_betreefs::{Attr, Caller, Fs, NewInode, Result, check, mkfs};
 
 /// The smallest image: blocks of 16 KiB, and zones from 64 KiB on.
 const SMALL: u64 = 16 << 20;
@@ -24,7 +24,8 @@ fn disk(bytes: u64) -> Arc<MemoryStorage> {
 }
 
 fn open(disk: &Arc<MemoryStorage>) -> Fs {
-    Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() }).unwrap()
+    Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() })
+        .unwrap()
 }
 
 fn assert_clean(disk: &Arc<MemoryStorage>) {
@@ -33,11 +34,11 @@ fn assert_clean(disk: &Arc<MemoryStorage>) {
 }
 
 fn file(fs: &Fs, dir: u64, name: &[u8]) -> Result<Attr> {
-    fs.make(ME, dir, name, New { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] })
+    fs.create(ME, dir, name, NewInode { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] })
 }
 
 fn dir(fs: &Fs, parent: u64, name: &[u8]) -> Result<Attr> {
-    fs.make(ME, parent, name, New { mode: libc::S_IFDIR | 0o755, rdev: 0, target: &[] })
+    fs.create(ME, parent, name, NewInode { mode: libc::S_IFDIR | 0o755, rdev: 0, target: &[] })
 }
 
 fn content(fs: &Fs, ino: u64) -> Vec<u8> {

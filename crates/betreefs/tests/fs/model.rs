@@ -190,8 +190,8 @@ impl Both {
     fn make(&mut self, dir: u8, name: u8, mode: u32, kind: Kind) {
         let dir = pick(&self.model.dirs(), dir).unwrap();
         let new =
-            New { mode: mode | 0o644, rdev: 0, target: if mode == libc::S_IFLNK { b"to" } else { b"" } };
-        let made = self.fs().make(ME, self.model.nodes[dir].ino, NAMES[name as usize], new);
+            NewInode { mode: mode | 0o644, rdev: 0, target: if mode == libc::S_IFLNK { b"to" } else { b"" } };
+        let made = self.fs().create(ME, self.model.nodes[dir].ino, NAMES[name as usize], new);
         if self.model.entries(dir).contains_key(&name.into()) {
             return assert_eq!(errno(made), libc::EEXIST);
         }
@@ -247,7 +247,7 @@ impl Both {
             Op::Punch(file, at, n) => {
                 let Some(file) = pick(&self.model.files(), file) else { return };
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-                self.fs().allocate(self.model.nodes[file].ino, at.into(), n.into(), mode).unwrap();
+                self.fs().fallocate(self.model.nodes[file].ino, at.into(), n.into(), mode).unwrap();
                 let data = self.model.data(file);
                 let (from, to) = ((at as usize).min(data.len()), ((at + n) as usize).min(data.len()));
                 data[from..to].fill(0);

@@ -38,7 +38,7 @@ fn holes_use_no_space_and_are_found() {
     fs.write(ino, 3 * block, &bytes(1, 2 * block as usize), false).unwrap();
     assert_eq!(fs.attr(ino).unwrap().sectors, 3 * block / 512);
     let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    fs.allocate(ino, 2 * block, 2 * block + 7, punch).unwrap();
+    fs.fallocate(ino, 2 * block, 2 * block + 7, punch).unwrap();
     assert_eq!(fs.attr(ino).unwrap().sectors, 2 * block / 512);
     let mut expected = vec![0; 10 * block as usize + 6];
     expected[3 * block as usize..5 * block as usize].copy_from_slice(&bytes(1, 2 * block as usize));
@@ -229,7 +229,7 @@ fn read_only_file_system_does_not_change() {
     fs.close().unwrap();
     let fs = Fs::open_read_only(
         disk.clone(),
-        Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() },
+        Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() },
     )
     .unwrap();
     assert_eq!(fs.lookup(ROOT, b"f").unwrap().ino, ino);

@@ -9,7 +9,7 @@ use betree::CrashStorage;
 fn full_disk_returns_enospc_and_deletes_still_work() {
     let disk = disk(SMALL);
     let mut fs = open(&disk);
-    fs.look_for_room_every(Duration::ZERO);
+    fs.set_reclaim_interval(Duration::ZERO);
     let data = bytes(3, 100_000);
     let mut made = Vec::new();
     let full = loop {
@@ -38,7 +38,7 @@ fn full_disk_returns_enospc_and_deletes_still_work() {
 fn failed_sparse_write_leaves_no_stored_blocks() {
     let disk = disk(SMALL);
     let mut fs = open(&disk);
-    fs.look_for_room_every(Duration::ZERO);
+    fs.set_reclaim_interval(Duration::ZERO);
     let sparse = file(&fs, ROOT, b"sparse").unwrap().ino;
     fs.write(sparse, 1 << 20, b"end", false).unwrap();
     let filler = file(&fs, ROOT, b"filler").unwrap().ino;
@@ -66,12 +66,15 @@ fn failed_sparse_write_leaves_no_stored_blocks() {
 fn failed_disk_makes_the_file_system_read_only() {
     let memory = disk(SMALL);
     let disk = Arc::new(CrashStorage::of(memory.image()));
-    let fs = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() })
-        .unwrap();
+    let fs = Fs::open(
+        disk.clone(),
+        Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() },
+    )
+    .unwrap();
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
     fs.write(ino, 0, b"kept", false).unwrap();
     fs.sync().unwrap();
-    disk.refuse_writes(Some(libc::EIO));
+    disk.fail_writes(Some(libc::EIO));
     fs.write(ino, 0, b"lost", false).unwrap();
     assert_eq!(errno(fs.sync()), libc::EIO);
     assert_eq!(errno(fs.write(ino, 0, b"more", false)), libc::EROFS);
@@ -95,8 +98,11 @@ fn read_errors_never_return_zeros() {
     }
     fs.close().unwrap();
     let disk = Arc::new(CrashStorage::of(memory.image()));
-    let fs = Fs::open(disk.clone(), Options { cache_bytes: 1 << 20, in_rows: true, ..Options::default() })
-        .unwrap();
+    let fs = Fs::open(
+        disk.clone(),
+        Options { cache_bytes: 1 << 20, contiguous_leaves: true, ..Options::default() },
+    )
+    .unwrap();
     let ino = fs.lookup(ROOT, b"f").unwrap().ino;
     file(&fs, ROOT, b"g").unwrap();
     fs.sync().unwrap();
@@ -107,7 +113,7 @@ fn read_errors_never_return_zeros() {
     for i in 0..8 {
         assert!(read(i).unwrap() == bytes(i, PIECE));
     }
-    disk.cut_at(disk.writes() - 1);
+    disk.cut_power_at(disk.writes() - 1);
     let failed = (8..128).find(|i| match read(*i) {
         Ok(out) => {
             assert!(out == bytes(*i, PIECE));
@@ -128,10 +134,10 @@ fn replacing_files_works_on_a_nearly_full_disk() {
     let disk = disk(4 * SMALL);
     let mut fs = open(&disk);
     // A second search would not help after an unsuccessful one.
-    fs.look_for_room_every(Duration::from_secs(3600));
+    fs.set_reclaim_interval(Duration::from_secs(3600));
     let data = bytes(9, 50_000);
-    let room = fs.room().available;
-    let files = room / 100 * FULL / WRITERS / data.len() as u64;
+    let available_bytes = fs.statfs().available_bytes;
+    let files = available_bytes / 100 * FULL / WRITERS / data.len() as u64;
     let write = &|writer| {
         // In hashed order, so that the deletes are everywhere.
         let name = |i: u64| format!("{:x}-{writer}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).into_bytes();
@@ -154,9 +160,9 @@ fn replacing_files_works_on_a_nearly_full_disk() {
 #[test]
 fn deletes_trigger_a_new_search_for_free_space() {
     let disk = Arc::new(CrashStorage::of(disk(SMALL).image()));
-    let options = Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() };
+    let options = Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() };
     let mut fs = Fs::open(disk.clone(), options).unwrap();
-    fs.look_for_room_every(Duration::from_secs(3600));
+    fs.set_reclaim_interval(Duration::from_secs(3600));
     let ino = file(&fs, ROOT, b"filler").unwrap().ino;
     let piece = bytes(5, 16 << 10);
     let mut at = 0;

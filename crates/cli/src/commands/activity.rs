@@ -5,7 +5,7 @@ use crate::output;
 use crate::progress::Progress;
 use ::activity::{ActivitySet, ActivityStat, BPFTRACE_SCRIPT, Collected, Format};
 use anyhow::Result;
-use probe::activity::{Missed, Watcher, utc_offset_s, watch};
+use probe::activity::{RecordingGaps, Watcher, utc_offset_s, watch};
 use results::Watch as _;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ fn record(tree: &Path, to: &Path, time: Duration, by: Option<WatchBy>, json: boo
     });
     let watching = watch(tree, by)?;
     let watcher = watching.watcher().name();
-    let why = watching.why().map(str::to_owned);
+    let why = watching.fallback_reason().map(str::to_owned);
     if let Some(why) = &why {
         eprintln!("{why}: using inotify, which misses very short-lived files in new directories");
     }
@@ -101,11 +101,11 @@ fn record(tree: &Path, to: &Path, time: Duration, by: Option<WatchBy>, json: boo
         disk::interrupted()
     })?;
     drop(progress);
-    let watched_s = recorded.watched.as_secs_f64();
+    let watched_s = recorded.duration.as_secs_f64();
     let source = format!("recorded by {watcher} in {watched_s:.0} s");
     let collected = Numbers::of(&recorded.collected);
     ActivitySet { profiles: recorded.collected.profiles, source }.save(to)?;
-    let Missed { overflows, without_size, unwatched } = recorded.missed;
+    let RecordingGaps { overflows, without_size, unwatched } = recorded.gaps;
     if json {
         return output::json(&Recording {
             watcher,

@@ -1,9 +1,9 @@
 //! `senesce ffs`: replays a trace on simulated file systems, one policy after the other.
 
-use crate::args::{Ffs, SimulatedFs};
+use crate::args::{self, Ffs};
 use crate::output::{self, number};
-use ::ffs::benchmark::{HotFiles, SIZES, SequentialPoint};
-use ::ffs::{Done, History, Kind, Laboratory, Measures, run as replay};
+use ::ffs::benchmark::{FILE_SIZES, HotFiles, SequentialPoint};
+use ::ffs::{History, Measures, OperationCounts, SimulatedFs, Simulation, run as replay};
 use anyhow::Result;
 use disk::Model;
 use serde::Serialize;
@@ -19,7 +19,7 @@ struct Outcome {
     policy: &'static str,
     size_bytes: u64,
     #[serde(flatten)]
-    done: Done,
+    counts: OperationCounts,
     /// Operations per second of wall time of the simulation.
     operations_per_s: f64,
     /// Memory use of the simulation in bytes, for structures that scale with the disk and with the number of files.
@@ -55,22 +55,22 @@ struct Costs {
 
 pub fn run(args: &Ffs) -> Result<()> {
     let kind = match args.fs {
-        SimulatedFs::Ffs => Kind::Fast,
-        SimulatedFs::Extents => Kind::Extents,
+        args::SimulatedFs::Ffs => SimulatedFs::Fast,
+        args::SimulatedFs::Extents => SimulatedFs::Extents,
     };
     let all: Vec<String> = kind.policies().iter().map(|&policy| policy.to_owned()).collect();
     let policies = if args.policy.is_empty() { &all } else { &args.policy };
     // Creates all simulations first, so that an invalid argument fails before the first one runs.
-    let laboratories =
-        policies.iter().map(|policy| kind.make(policy, args.size)).collect::<Result<Vec<_>, _>>()?;
+    let simulations =
+        policies.iter().map(|policy| kind.create(policy, args.size)).collect::<Result<Vec<_>, _>>()?;
     let model = args.disk.as_deref().map(Model::find).transpose()?;
     let mut outcomes = Vec::new();
-    for laboratory in laboratories {
+    for simulation in simulations {
         let source: Box<dyn Source> = match &args.trace {
             Some(path) => trace::open(path)?.0,
             None => Box::new(History::new(args.size, args.seed)),
         };
-        outcomes.push(simulate(args, kind, laboratory, source, model.as_ref())?);
+        outcomes.push(simulate(args, kind, simulation, source, model.as_ref())?);
     }
     if args.json {
         // A single policy is printed as an object, not as an array.
@@ -84,49 +84,49 @@ pub fn run(args: &Ffs) -> Result<()> {
 
 fn simulate(
     args: &Ffs,
-    kind: Kind,
-    mut laboratory: Box<dyn Laboratory>,
+    kind: SimulatedFs,
+    mut simulation: Box<dyn Simulation>,
     source: Box<dyn Source>,
     model: Option<&Model>,
 ) -> Result<Outcome> {
-    let sequential = |laboratory: &dyn Laboratory| match model {
-        Some(model) if args.sequential => laboratory.sequential(model, &SIZES, PLACEMENTS).map(Some),
+    let sequential = |simulation: &dyn Simulation| match model {
+        Some(model) if args.sequential => simulation.sequential(model, &FILE_SIZES, PLACEMENTS).map(Some),
         _ => Ok(None),
     };
-    let sequential_empty = sequential(laboratory.as_ref())?;
+    let sequential_empty = sequential(simulation.as_ref())?;
     let mut series = Vec::new();
-    let took = replay(laboratory.as_mut(), source, |laboratory| series.push(point(laboratory)))?;
-    let done = laboratory.done();
-    let (map_heap_bytes, file_heap_bytes) = laboratory.heap_bytes();
+    let took = replay(simulation.as_mut(), source, |simulation| series.push(point(simulation)))?;
+    let counts = simulation.counts();
+    let (map_heap_bytes, file_heap_bytes) = simulation.heap_bytes();
     let disk = match model {
         Some(model) => Some(Costs {
             model: model.name().to_owned(),
-            scan_s_per_gib: laboratory.scan_s_per_gib(model),
-            hot_files: laboratory.hot_files(model),
+            scan_s_per_gib: simulation.scan_s_per_gib(model),
+            hot_files: simulation.hot_files(model),
             sequential_empty,
-            sequential_aged: sequential(laboratory.as_ref())?,
+            sequential_aged: sequential(simulation.as_ref())?,
         }),
         None => None,
     };
     Ok(Outcome {
         file_system: kind.name(),
-        policy: laboratory.policy(),
+        policy: simulation.policy(),
         size_bytes: args.size,
-        operations_per_s: done.operations as f64 / took.as_secs_f64().max(1e-9),
-        done,
+        operations_per_s: counts.operations as f64 / took.as_secs_f64().max(1e-9),
+        counts,
         map_heap_bytes,
         file_heap_bytes,
-        measures: laboratory.measure(),
+        measures: simulation.measure(),
         series,
         disk,
     })
 }
 
-fn point(laboratory: &dyn Laboratory) -> Point {
-    let (done, measures) = (laboratory.done(), laboratory.measure());
+fn point(simulation: &dyn Simulation) -> Point {
+    let (counts, measures) = (simulation.counts(), simulation.measure());
     Point {
-        checkpoint: done.checkpoints,
-        operations: done.operations,
+        checkpoint: counts.checkpoints,
+        operations: counts.operations,
         files: measures.files,
         fullness: measures.fullness,
         layout_score: measures.layout_score,
@@ -143,8 +143,8 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
         std::iter::once(name.to_owned()).chain(outcomes.iter().map(cell)).collect()
     };
     let mut rows = vec![
-        row("operations", &|outcome| outcome.done.operations.to_string()),
-        row("without space", &|outcome| outcome.done.no_space.to_string()),
+        row("operations", &|outcome| outcome.counts.operations.to_string()),
+        row("without space", &|outcome| outcome.counts.no_space.to_string()),
         row("operations/s", &|outcome| number(Some(outcome.operations_per_s))),
         row("files", &|outcome| outcome.measures.files.to_string()),
         row("fullness", &|outcome| number(Some(outcome.measures.fullness))),
@@ -178,7 +178,7 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
 fn sequential_rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     let speed = |points: &Option<Vec<SequentialPoint>>, at: usize| {
         let point = points.as_ref().and_then(|points| points.get(at));
-        number(point.and_then(|point| point.read_bytes_per_s).map(|spread| spread.mean / 1e6))
+        number(point.and_then(|point| point.read_bytes_per_s).map(|rate| rate.mean / 1e6))
     };
     if !outcomes
         .iter()
@@ -195,5 +195,5 @@ fn sequential_rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
         });
         std::iter::once(format!("read {}, MB/s empty / aged", lab::bytes(size))).chain(cells).collect()
     };
-    SIZES.iter().enumerate().map(row).collect()
+    FILE_SIZES.iter().enumerate().map(row).collect()
 }

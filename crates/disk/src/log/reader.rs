@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{FileReader as _, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
-use parquet_file::pairs::Pairs;
+use parquet_file::metadata::KeyValueMetadata;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl LogReader {
     pub fn open(path: &Path) -> Result<LogReader, Error> {
         let foreign = |why: String| Error::Log { path: path.to_owned(), why };
         let file = input::open(path).context("opening the request log", path)?;
-        if !parquet_file::seal::is_whole(&file).context("reading the request log", path)? {
+        if !parquet_file::seal::is_intact(&file).context("reading the request log", path)? {
             return Err(foreign(
                 "it is truncated, damaged or from another program; create or fetch it again".to_owned(),
             ));
@@ -80,10 +80,10 @@ impl LogReader {
 
 /// Parses the metadata of a log, or returns why this program cannot read it.
 fn from_pairs(pairs: &[KeyValue]) -> Result<(LogInfo, u64), String> {
-    let pairs = Pairs(pairs);
+    let pairs = KeyValueMetadata(pairs);
     pairs.check_version("log", VERSION, "it is not a request log")?;
     let size_bytes = pairs.number("size_bytes")?;
-    let info = LogInfo { model: pairs.needed("model")?, size_bytes, tool: pairs.needed("tool")? };
+    let info = LogInfo { model: pairs.required("model")?, size_bytes, tool: pairs.required("tool")? };
     Ok((info, pairs.number("requests")?))
 }
 

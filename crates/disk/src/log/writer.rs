@@ -9,7 +9,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
-use parquet_file::pairs::pair;
+use parquet_file::metadata::key_value;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,14 +33,14 @@ impl LogWriter {
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(io_error)
             .context("creating the request log", path)?;
-        file.write_all(&parquet_file::seal::BLANK).context("writing the request log", path)?;
+        file.write_all(&parquet_file::seal::PLACEHOLDER).context("writing the request log", path)?;
         for (key, value) in [
             ("log", VERSION.to_string()),
             ("model", info.model.clone()),
             ("size_bytes", info.size_bytes.to_string()),
             ("tool", info.tool.clone()),
         ] {
-            file.append_key_value_metadata(pair(key, value));
+            file.append_key_value_metadata(key_value(key, value));
         }
         Ok(LogWriter { path: path.to_owned(), file, group: Vec::new(), requests: 0 })
     }
@@ -62,7 +62,7 @@ impl LogWriter {
             self.write_group()?;
         }
         let requests = self.requests.to_string();
-        self.file.append_key_value_metadata(pair("requests", requests));
+        self.file.append_key_value_metadata(key_value("requests", requests));
         let path = self.path;
         let temporary =
             self.file.into_inner().map_err(io_error).context("finishing the request log", &path)?;

@@ -4,7 +4,7 @@
 use super::{in_order, read_bytes_per_s, speed};
 use crate::allocator::Allocator;
 use crate::cost::Cost;
-use crate::measure::Score;
+use crate::measure::LayoutScore;
 use crate::volume::Volume;
 use disk::model::Model;
 use serde::Serialize;
@@ -32,13 +32,16 @@ pub struct HotFiles {
 /// Reads the hot files and overwrites them. None if the trace has fewer than [`HOT_DAYS`] checkpoints, because the hot files are unknown
 /// then.
 pub fn hot_files<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<HotFiles> {
-    let since = volume.done().checkpoints.checked_sub(HOT_DAYS)?;
+    let since = volume.counts().checkpoints.checked_sub(HOT_DAYS)?;
     let files = in_order(volume, |day| u64::from(day) >= since);
     let units = volume.allocator().block_units();
-    let mut score = Score::default();
+    let mut score = LayoutScore::default();
     for file in &files {
-        let of_file = Score::of(&file.pieces, units);
-        score = Score { well: score.well + of_file.well, of: score.of + of_file.of };
+        let of_file = LayoutScore::of(&file.extents, units);
+        score = LayoutScore {
+            contiguous: score.contiguous + of_file.contiguous,
+            total: score.total + of_file.total,
+        };
     }
     let mut cost = Cost::new(volume.allocator(), model);
     files.iter().for_each(|file| cost.overwrite(file));
@@ -47,7 +50,7 @@ pub fn hot_files<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<HotF
         files: files.len() as u64,
         file_share: files.len() as f64 / volume.files().max(1) as f64,
         bytes: files.iter().map(|file| file.size).sum(),
-        layout_score: score.score(),
+        layout_score: score.value(),
         read_bytes_per_s: read_bytes_per_s(volume, model, &files),
         write_bytes_per_s: speed(&files, cost.finish()),
     })

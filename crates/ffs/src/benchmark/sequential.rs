@@ -6,14 +6,14 @@ use crate::Error;
 use crate::allocator::Allocator;
 use crate::cost::Cost;
 use crate::layout::Layout;
-use crate::measure::Score;
+use crate::measure::LayoutScore;
 use crate::volume::Volume;
 use disk::model::Model;
 use serde::Serialize;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 /// File sizes in bytes: 16 KB to 16 MB, and 104 KB, which is one block more than an inode's direct blocks.
-pub const SIZES: [u64; 15] = {
+pub const FILE_SIZES: [u64; 15] = {
     const KB: u64 = 1024;
     [
         16 * KB,
@@ -39,20 +39,20 @@ const FILES_A_DIRECTORY: u64 = 25;
 
 /// Mean and standard deviation over placements.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Spread {
+pub struct MeanStdDev {
     /// The mean.
     pub mean: f64,
     /// The sample standard deviation; 0 for one sample.
     pub standard_deviation: f64,
 }
 
-impl Spread {
-    fn of(samples: &[f64]) -> Option<Spread> {
+impl MeanStdDev {
+    fn of(samples: &[f64]) -> Option<MeanStdDev> {
         let count = samples.len() as f64;
         let mean = samples.iter().sum::<f64>() / count;
         let squares: f64 = samples.iter().map(|sample| (sample - mean) * (sample - mean)).sum();
         let standard_deviation = libm::sqrt(squares / (count - 1.0).max(1.0));
-        (!samples.is_empty()).then_some(Spread { mean, standard_deviation })
+        (!samples.is_empty()).then_some(MeanStdDev { mean, standard_deviation })
     }
 }
 
@@ -64,9 +64,9 @@ pub struct SequentialPoint {
     /// Number of files.
     pub files: u64,
     /// Create throughput; none without space, or if it takes no time.
-    pub create_bytes_per_s: Option<Spread>,
+    pub create_bytes_per_s: Option<MeanStdDev>,
     /// Read throughput.
-    pub read_bytes_per_s: Option<Spread>,
+    pub read_bytes_per_s: Option<MeanStdDev>,
     /// Layout score of all files.
     pub layout_score: Option<f64>,
 }
@@ -89,7 +89,7 @@ fn point<A: Allocator>(
     placements: u32,
 ) -> Result<SequentialPoint, Error> {
     let files = ALL_BYTES / file_bytes;
-    let (mut created, mut read, mut score) = (Vec::new(), Vec::new(), Score::default());
+    let (mut created, mut read, mut score) = (Vec::new(), Vec::new(), LayoutScore::default());
     for placement in 0..placements {
         let Some(Prepared { image, files }) = make(volume, file_bytes, files, placement)? else { continue };
         let mut cost = Cost::new(image.allocator(), model);
@@ -99,16 +99,19 @@ fn point<A: Allocator>(
         created.extend(speed(&layouts, cost.finish()));
         read.extend(read_bytes_per_s(&image, model, &layouts));
         for file in &layouts {
-            let of_file = Score::of(&file.pieces, image.allocator().block_units());
-            score = Score { well: score.well + of_file.well, of: score.of + of_file.of };
+            let of_file = LayoutScore::of(&file.extents, image.allocator().block_units());
+            score = LayoutScore {
+                contiguous: score.contiguous + of_file.contiguous,
+                total: score.total + of_file.total,
+            };
         }
     }
     Ok(SequentialPoint {
         file_bytes,
         files,
-        create_bytes_per_s: Spread::of(&created),
-        read_bytes_per_s: Spread::of(&read),
-        layout_score: score.score(),
+        create_bytes_per_s: MeanStdDev::of(&created),
+        read_bytes_per_s: MeanStdDev::of(&read),
+        layout_score: score.value(),
     })
 }
 
@@ -141,7 +144,7 @@ fn make<A: Allocator>(
         let (file, parent) = place(file);
         image.apply(&Op::Fsync { file, parent })?;
     }
-    if image.done().no_space > volume.done().no_space {
+    if image.counts().no_space > volume.counts().no_space {
         return Ok(None);
     }
     let found = |file: u64| {
@@ -158,8 +161,8 @@ mod tests {
 
     #[test]
     fn sizes_include_all_published_ones() {
-        assert!(SIZES.is_sorted());
-        assert!((14..=24).all(|power| SIZES.contains(&(1 << power))), "16 KB to 16 MB");
-        assert!(SIZES.contains(&(104 << 10)));
+        assert!(FILE_SIZES.is_sorted());
+        assert!((14..=24).all(|power| FILE_SIZES.contains(&(1 << power))), "16 KB to 16 MB");
+        assert!(FILE_SIZES.contains(&(104 << 10)));
     }
 }

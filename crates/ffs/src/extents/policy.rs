@@ -40,9 +40,9 @@ impl Placement for BuddySearch {
         if space.run_at(goal, wanted) == wanted {
             return Some((goal, wanted));
         }
-        let mut order = wanted.next_power_of_two().ilog2().min(space.most_order());
+        let mut order = wanted.next_power_of_two().ilog2().min(space.max_order());
         loop {
-            if let Some(start) = space.chunk(goal, order) {
+            if let Some(start) = space.aligned_chunk(goal, order) {
                 return Some((start, space.run_at(start, wanted)));
             }
             order = order.checked_sub(1)?;
@@ -64,7 +64,7 @@ impl Placement for FirstFit {
         let found = groups_from(space, goal)
             .chain([(own, space.range(own).start)])
             .filter(|&(group, _)| space.may_have_run(group, wanted))
-            .find_map(|(group, from)| space.runs_of(group, from, wanted).next());
+            .find_map(|(group, from)| space.runs_at_least(group, from, wanted).next());
         found.map(|(start, _)| (start, wanted)).or_else(|| longest(space, goal, wanted))
     }
 }

@@ -78,7 +78,7 @@ impl Space {
 
     /// Every maximal run of at least `least` free blocks of a group, without the part before `from`: first block and
     /// length.
-    pub fn runs_of(&self, group: u32, from: u32, least: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub fn runs_at_least(&self, group: u32, from: u32, least: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         // At any alignment, a run of (m + 1) n - 1 blocks contains m aligned chunks of n, so only runs of m chunks are candidates. With n a quarter
         // of the length, few candidates are too short.
         let order = (least / 4).max(1).ilog2().min(ORDERS);
@@ -101,7 +101,7 @@ impl Space {
     }
 
     /// The first maximal run of exactly `len` blocks of a group, fewer than 64.
-    pub fn run_of(&self, group: u32, len: u32) -> Option<u32> {
+    pub fn exact_run(&self, group: u32, len: u32) -> Option<u32> {
         let (range, runs) = (self.range(group), &self.runs[group as usize]);
         if runs.count(len) == 0 {
             return None;
@@ -116,7 +116,7 @@ impl Space {
     pub fn shortest_run(&self, group: u32, least: u32) -> Option<(u32, u32)> {
         self.runs[group as usize].classes_from(class_of(least)).find_map(|class| {
             if class < EXACT {
-                return self.run_of(group, class).map(|start| (start, class));
+                return self.exact_run(group, class).map(|start| (start, class));
             }
             let shortest = least_of(class).max(least);
             let mut best: Option<(u32, u32)> = None;
@@ -137,7 +137,7 @@ impl Space {
         let class = self.longest_class();
         let mut groups = (from..self.groups()).chain(0..from);
         if class < EXACT {
-            return groups.find_map(|group| self.run_of(group, class)).map(|start| (start, class));
+            return groups.find_map(|group| self.exact_run(group, class)).map(|start| (start, class));
         }
         let runs = groups.flat_map(|group| self.runs_in(group, class));
         runs.reduce(|best, run| if run.1 > best.1 { run } else { best })
@@ -162,7 +162,8 @@ impl Space {
             from += self.levels[0].ones_from(from, range.end);
         }
         let count = sums.count(class);
-        let runs = self.runs_of(group, from, least_of(class)).filter(move |&(_, len)| class_of(len) == class);
+        let runs =
+            self.runs_at_least(group, from, least_of(class)).filter(move |&(_, len)| class_of(len) == class);
         // No run follows the last one.
         runs.take(count.into()).enumerate().map(move |(number, run)| {
             if number == 0 {
@@ -174,7 +175,7 @@ impl Space {
 
     /// The first aligned chunk of 2 to the power of `order` free blocks: at or behind `goal` in its group, then from the start of that group, then in
     /// the following groups, cyclically.
-    pub fn chunk(&self, goal: u32, order: u32) -> Option<u32> {
+    pub fn aligned_chunk(&self, goal: u32, order: u32) -> Option<u32> {
         let level = self.levels.get(order as usize)?;
         let range = self.range(self.group_of(goal));
         let (begin, end) = (range.start >> order, range.end >> order);
@@ -188,7 +189,7 @@ impl Space {
     }
 
     /// The largest order that a free chunk may have, given the longest run.
-    pub fn most_order(&self) -> u32 {
+    pub fn max_order(&self) -> u32 {
         let class = self.longest_class();
         if class == class_of(LONGEST) { ORDERS } else { (least_of(class + 1) - 1).max(1).ilog2() }
     }

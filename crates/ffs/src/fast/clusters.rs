@@ -7,7 +7,7 @@
 use super::FastFs;
 use super::groups::MOST_CLUSTER;
 use crate::geometry::{FRAGMENTS, Geometry};
-use crate::layout::{Layout, Piece};
+use crate::layout::{Extent, Layout};
 use crate::policy::Policy;
 
 impl<P: Policy> FastFs<P> {
@@ -54,7 +54,7 @@ impl<P: Policy> FastFs<P> {
     /// A contiguous place for a cluster outside the runs that were found from `preferred` on, up to `next`.
     fn cluster_apart(&mut self, runs: &[(u32, u32)], preferred: u32, next: u32, len: u32) -> Option<u32> {
         let group = self.groups.group_of(preferred);
-        if P::CLUSTERS_BEHIND {
+        if P::SEARCHES_FORWARD_ONLY {
             // The runs are all that is free between `preferred` and `next`.
             let from = (next < self.groups.geometry().range(group).end).then_some(next);
             return self.cluster_place(group, from, len);
@@ -68,7 +68,7 @@ impl<P: Policy> FastFs<P> {
     /// Takes `len` free blocks from `place` on as the blocks of a file from `first` on.
     pub(super) fn append_blocks(&mut self, file: &mut Layout, first: u32, place: u32, len: u32) {
         self.groups.take_blocks(place, len);
-        file.insert(Piece { logical: first * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
+        file.insert(Extent { logical: first * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
     }
 
     /// A place for `len` contiguous blocks: in the group, at or behind `from` (nowhere if that is none), else in another group.
@@ -105,7 +105,7 @@ impl<P: Policy> FastFs<P> {
             self.groups.take_exactly(place + (end - first), 0, tail);
         }
         let groups = &mut self.groups;
-        file.cut(from, to, |start, len| groups.give(start, len));
-        file.insert(Piece { logical: from, start: place * FRAGMENTS, len: to - from });
+        file.remove_range(from, to, |start, len| groups.give(start, len));
+        file.insert(Extent { logical: from, start: place * FRAGMENTS, len: to - from });
     }
 }

@@ -17,13 +17,13 @@ pub struct Groups {
     /// Completely free blocks.
     free: Bits,
     groups: Vec<Group>,
-    total: Counts,
+    total: GroupSummary,
     data_fragments: u64,
 }
 
-/// Counts of a group, or of all groups.
+/// Summary counts of a group, or of all groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct GroupSummary {
     /// Completely free blocks.
     pub blocks: u32,
     /// Free fragments in partly free blocks.
@@ -36,7 +36,7 @@ pub struct Counts {
 
 #[derive(Clone, Default)]
 struct Group {
-    counts: Counts,
+    counts: GroupSummary,
     /// Where the last block and the last fragment were found, in blocks of the group.
     block_rotor: u16,
     fragment_rotor: u16,
@@ -57,7 +57,7 @@ impl Groups {
             geometry,
             free: Bits::zeros(geometry.blocks),
             groups: vec![Group::default(); count as usize],
-            total: Counts::default(),
+            total: GroupSummary::default(),
             data_fragments: 0,
         };
         for group in 0..count {
@@ -80,13 +80,13 @@ impl Groups {
         self.groups.len() as u32
     }
 
-    /// The counts of a group.
-    pub fn counts(&self, group: u32) -> Counts {
+    /// The summary counts of a group.
+    pub fn summary(&self, group: u32) -> GroupSummary {
         self.groups[group as usize].counts
     }
 
-    /// The counts of all groups.
-    pub fn total(&self) -> Counts {
+    /// The summary counts of all groups.
+    pub fn total(&self) -> GroupSummary {
         self.total
     }
 
@@ -134,7 +134,7 @@ impl Groups {
     }
 
     /// The first `len` contiguous free blocks at or behind `from`, in its group.
-    pub fn cluster_behind(&self, from: u32, len: u32) -> Option<u32> {
+    pub fn first_cluster_from(&self, from: u32, len: u32) -> Option<u32> {
         self.free.first_run(from, self.geometry.range(self.group_of(from)).end, len)
     }
 
@@ -314,7 +314,7 @@ impl Groups {
     }
 
     /// Takes an inode of a group.
-    pub(super) fn take_inode(&mut self, group: u32, directory: bool) -> Option<u32> {
+    pub(super) fn allocate_inode(&mut self, group: u32, directory: bool) -> Option<u32> {
         let state = &mut self.groups[group as usize];
         let inode = state.inodes.take(GROUP_INODES)?;
         state.counts.inodes -= 1;
@@ -325,7 +325,7 @@ impl Groups {
     }
 
     /// Frees an inode.
-    pub(super) fn give_inode(&mut self, inode: u32, directory: bool) {
+    pub(super) fn free_inode(&mut self, inode: u32, directory: bool) {
         let state = &mut self.groups[(inode / GROUP_INODES) as usize];
         state.inodes.free(inode % GROUP_INODES);
         state.counts.inodes += 1;
@@ -343,10 +343,11 @@ impl Groups {
 
     /// Recounts everything from the maps; an error describes the first difference.
     pub fn check(&self) -> Result<(), String> {
-        let mut total = Counts::default();
+        let mut total = GroupSummary::default();
         for (number, group) in self.groups.iter().enumerate() {
             let range = self.geometry.range(number as u32);
-            let mut counts = Counts { directories: group.counts.directories, ..Counts::default() };
+            let mut counts =
+                GroupSummary { directories: group.counts.directories, ..GroupSummary::default() };
             let mut clusters = [0; MOST_CLUSTER + 1];
             for (_, len) in self.free.runs(range.start, range.end) {
                 counts.blocks += len;

@@ -4,7 +4,7 @@ use super::FastFs;
 use super::shrink::kept_fragments;
 use crate::allocator::{Allocator as _, NoSpace};
 use crate::geometry::{BLOCK_BYTES, DIRECT, FRAGMENTS, Geometry, LARGEST_FILE, PER_INDIRECT};
-use crate::layout::{Layout, Piece};
+use crate::layout::{Extent, Layout};
 use crate::policy::Policy;
 
 impl<P: Policy> FastFs<P> {
@@ -64,7 +64,7 @@ impl<P: Policy> FastFs<P> {
         let geometry = *self.groups.geometry();
         let end = end.min(section_end(first, geometry.section_blocks));
         let preferred = self.preferred(file, first);
-        if !self.policy.clusters() {
+        if !self.policy.reallocates_clusters() {
             return self.fill(file, first, end, preferred).map(|_| end);
         }
         let free = self.clusters_free_at(file, first, end, preferred);
@@ -117,13 +117,17 @@ impl<P: Policy> FastFs<P> {
                     next = start / FRAGMENTS + units.div_ceil(FRAGMENTS);
                     continue;
                 }
-                hole_end = file.next_piece(block * FRAGMENTS).map_or(end, |at| end.min(at / FRAGMENTS));
+                hole_end = file.next_extent(block * FRAGMENTS).map_or(end, |at| end.min(at / FRAGMENTS));
             }
             if let Some(behind) = self.add_indirect(file, block, next)? {
                 (begin, next) = (behind, behind);
             }
             let (place, len) = self.take_run(next, hole_end - block)?;
-            file.insert(Piece { logical: block * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
+            file.insert(Extent {
+                logical: block * FRAGMENTS,
+                start: place * FRAGMENTS,
+                len: len * FRAGMENTS,
+            });
             block += len;
             next = place + len;
         }
@@ -203,15 +207,15 @@ impl<P: Policy> FastFs<P> {
         if self.available_fragments() < u64::from(len) {
             return Err(NoSpace);
         }
-        let beside = self.policy.tail_beside_block() && block > 0;
-        let place = if beside && self.tail_fits(preferred, len) {
+        let follows = self.policy.tail_follows_block() && block > 0;
+        let place = if follows && self.tail_fits(preferred, len) {
             self.groups.take_exactly(preferred, 0, len);
             preferred * FRAGMENTS
         } else {
             self.take_fragments(preferred, len)?
         };
-        file.insert(Piece { logical: block * FRAGMENTS, start: place, len });
-        if beside && place != preferred * FRAGMENTS && self.policy.clusters() {
+        file.insert(Extent { logical: block * FRAGMENTS, start: place, len });
+        if follows && place != preferred * FRAGMENTS && self.policy.reallocates_clusters() {
             self.gather_with_tail(file, block, len);
         }
         Ok(())
@@ -259,7 +263,7 @@ impl<P: Policy> FastFs<P> {
         let wanted = ((1u32 << (len - has)) - 1) << (first + has);
         if first + len <= FRAGMENTS && u32::from(self.groups.free_mask(at)) & wanted == wanted {
             self.groups.take_exactly(at, first + has, len - has);
-            file.insert(Piece { logical: logical + has, start: start + has, len: len - has });
+            file.insert(Extent { logical: logical + has, start: start + has, len: len - has });
             return Ok(());
         }
         let preferred = self.preferred(file, block);
@@ -273,8 +277,8 @@ impl<P: Policy> FastFs<P> {
             self.groups.give(place + len, asked - len);
         }
         let groups = &mut self.groups;
-        file.cut(logical, logical + FRAGMENTS, |start, len| groups.give(start, len));
-        file.insert(Piece { logical, start: place, len });
+        file.remove_range(logical, logical + FRAGMENTS, |start, len| groups.give(start, len));
+        file.insert(Extent { logical, start: place, len });
         Ok(())
     }
 

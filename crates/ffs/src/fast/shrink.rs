@@ -22,7 +22,7 @@ impl<P: Policy> FastFs<P> {
     /// Frees the fragments `from..to` of the file, and the indirect blocks that become empty.
     fn cut(&mut self, file: &mut Layout, from: u32, to: u32) {
         let groups = &mut self.groups;
-        file.cut(from, to, |start, len| groups.give(start, len));
+        file.remove_range(from, to, |start, len| groups.give(start, len));
         let needed = Geometry::indirect_blocks(file.end().div_ceil(FRAGMENTS)) as usize;
         for indirect in file.indirect.drain(needed.min(file.indirect.len())..) {
             groups.give(indirect, FRAGMENTS);

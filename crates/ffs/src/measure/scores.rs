@@ -1,46 +1,46 @@
 //! Layout scores: of all files, by size, and of files whose end is a whole block or fragments.
 
 use crate::geometry::DIRECT;
-use crate::layout::Piece;
+use crate::layout::Extent;
 use crate::volume::FileView;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Blocks that directly follow their predecessor, and blocks that have one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Score {
+pub struct LayoutScore {
     /// Blocks that directly follow their predecessor.
-    pub well: u64,
+    pub contiguous: u64,
     /// Blocks with a predecessor.
-    pub of: u64,
+    pub total: u64,
 }
 
-impl Score {
-    /// The score of the pieces of a file, in blocks of `units` units.
-    pub fn of(pieces: &[Piece], units: u32) -> Score {
-        let mut score = Score::default();
-        let mut before: Option<Piece> = None;
-        for &piece in pieces {
-            let blocks = u64::from(piece.len.div_ceil(units));
-            score.well += blocks - 1;
-            score.of += blocks - 1;
+impl LayoutScore {
+    /// The score of the extents of a file, in blocks of `units` units.
+    pub fn of(extents: &[Extent], units: u32) -> LayoutScore {
+        let mut score = LayoutScore::default();
+        let mut before: Option<Extent> = None;
+        for &extent in extents {
+            let blocks = u64::from(extent.len.div_ceil(units));
+            score.contiguous += blocks - 1;
+            score.total += blocks - 1;
             if let Some(before) = before {
-                score.of += 1;
-                score.well += u64::from(before.end() == piece.start);
+                score.total += 1;
+                score.contiguous += u64::from(before.end() == extent.start);
             }
-            before = Some(piece);
+            before = Some(extent);
         }
         score
     }
 
     /// The share; none if no block has a predecessor.
-    pub fn score(&self) -> Option<f64> {
-        (self.of > 0).then(|| self.well as f64 / self.of as f64)
+    pub fn value(&self) -> Option<f64> {
+        (self.total > 0).then(|| self.contiguous as f64 / self.total as f64)
     }
 
-    fn add(&mut self, other: Score) {
-        self.well += other.well;
-        self.of += other.of;
+    fn add(&mut self, other: LayoutScore) {
+        self.contiguous += other.contiguous;
+        self.total += other.total;
     }
 }
 
@@ -62,22 +62,22 @@ pub struct SizeClass {
 #[derive(Clone, Copy, Default)]
 struct Class {
     files: u64,
-    multiples: Score,
-    others: Score,
+    multiples: LayoutScore,
+    others: LayoutScore,
 }
 
 /// Running sums over files.
 #[derive(Default)]
 pub(super) struct Scores {
-    pub all: Score,
-    pub multiples: Score,
-    pub others: Score,
+    pub all: LayoutScore,
+    pub multiples: LayoutScore,
+    pub others: LayoutScore,
     classes: BTreeMap<u64, Class>,
 }
 
 impl Scores {
     pub fn add(&mut self, file: &FileView<'_>, units: u32, block_bytes: u64) {
-        let score = Score::of(&file.layout.pieces, units);
+        let score = LayoutScore::of(&file.layout.extents, units);
         let size = file.layout.size;
         let class = self.classes.entry(size.next_power_of_two().max(block_bytes)).or_default();
         class.files += 1;
@@ -100,9 +100,9 @@ impl Scores {
             SizeClass {
                 upper_bytes,
                 files: class.files,
-                layout_score: all.score(),
-                layout_score_multiples: class.multiples.score(),
-                layout_score_others: class.others.score(),
+                layout_score: all.value(),
+                layout_score_multiples: class.multiples.value(),
+                layout_score_others: class.others.value(),
             }
         };
         self.classes.iter().map(class).collect()
@@ -113,22 +113,25 @@ impl Scores {
 mod tests {
     use super::*;
 
-    fn piece(logical: u32, start: u32, len: u32) -> Piece {
-        Piece { logical, start, len }
+    fn extent(logical: u32, start: u32, len: u32) -> Extent {
+        Extent { logical, start, len }
     }
 
     /// Two contiguous blocks and two fragments elsewhere: the second block is contiguous, the end is not. With the end directly behind, both
     /// are.
     #[test]
     fn fragments_at_the_end_count_as_a_block() {
-        let apart = Score::of(&[piece(0, 80, 16), piece(16, 200, 2)], 8);
-        assert_eq!(apart, Score { well: 1, of: 2 });
-        assert_eq!(Score::of(&[piece(0, 80, 18)], 8), Score { well: 2, of: 2 });
-        assert_eq!(Score::of(&[piece(0, 80, 3)], 8).score(), None);
+        let apart = LayoutScore::of(&[extent(0, 80, 16), extent(16, 200, 2)], 8);
+        assert_eq!(apart, LayoutScore { contiguous: 1, total: 2 });
+        assert_eq!(LayoutScore::of(&[extent(0, 80, 18)], 8), LayoutScore { contiguous: 2, total: 2 });
+        assert_eq!(LayoutScore::of(&[extent(0, 80, 3)], 8).value(), None);
     }
 
     #[test]
     fn holes_are_skipped() {
-        assert_eq!(Score::of(&[piece(0, 80, 8), piece(80, 88, 8)], 8), Score { well: 1, of: 1 });
+        assert_eq!(
+            LayoutScore::of(&[extent(0, 80, 8), extent(80, 88, 8)], 8),
+            LayoutScore { contiguous: 1, total: 1 }
+        );
     }
 }

@@ -13,7 +13,7 @@ impl Policy for BestCluster {
         "best_cluster"
     }
 
-    const CLUSTERS_BEHIND: bool = false;
+    const SEARCHES_FORWARD_ONLY: bool = false;
 
     fn cluster_place(&self, groups: &Groups, from: u32, len: u32) -> Option<u32> {
         let most = groups.geometry().cluster_blocks;

@@ -11,7 +11,7 @@ impl Policy for Original {
         "original"
     }
 
-    fn clusters(&self) -> bool {
+    fn reallocates_clusters(&self) -> bool {
         false
     }
 }

@@ -11,7 +11,7 @@ impl Policy for SmartFrag {
         "smart_frag"
     }
 
-    fn tail_beside_block(&self) -> bool {
+    fn tail_follows_block(&self) -> bool {
         true
     }
 }

@@ -54,9 +54,9 @@ impl<A: Allocator> Volume<A> {
             return Err("the directory already exists");
         }
         let near = self.directories.get(above).inode;
-        let Some(inode) = self.allocator.take_inode(Some(near), true) else { return Ok(Err(NoSpace)) };
+        let Some(inode) = self.allocator.allocate_inode(Some(near), true) else { return Ok(Err(NoSpace)) };
         if let Err(full) = self.enter(above) {
-            self.allocator.give_inode(inode, true);
+            self.allocator.free_inode(inode, true);
             return Ok(Err(full));
         }
         let today = self.today();
@@ -72,7 +72,7 @@ impl<A: Allocator> Volume<A> {
         let inode = self.directories.get(slot).inode;
         self.change_directory(slot, |allocator, layout| allocator.truncate(layout, 0))
             .expect("truncating a file to 0 bytes needs no space");
-        self.allocator.give_inode(inode, true);
+        self.allocator.free_inode(inode, true);
         self.directories.remove(slot);
         self.leave(parent);
         Ok(())
@@ -184,7 +184,7 @@ impl<A: Allocator> Volume<A> {
         let near = self.near(inode);
         self.files.read(slot, near, &mut self.scratch);
         self.allocator.truncate(&mut self.scratch, 0).expect("truncating a file to 0 bytes needs no space");
-        self.allocator.give_inode(inode, false);
+        self.allocator.free_inode(inode, false);
         self.files.remove_unnamed(slot);
     }
 }

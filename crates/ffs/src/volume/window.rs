@@ -70,7 +70,7 @@ impl<A: Allocator> Volume<A> {
         if short(self) {
             return Err(NoSpace);
         }
-        self.done.bytes_written += len;
+        self.counts.bytes_written += len;
         let size = self.files.get(slot).size();
         if let Entry::Vacant(place) = self.window.from.entry(slot) {
             self.window.next += 1;

@@ -2,7 +2,7 @@
 
 use ffs::geometry::FRAGMENTS;
 use ffs::policy::Policy;
-use ffs::{Allocator, FastFs, Geometry, Piece, Volume};
+use ffs::{Allocator, Extent, FastFs, Geometry, Volume};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 pub const KB: u64 = 1024;
@@ -36,10 +36,10 @@ pub fn apply<A: Allocator>(volume: &mut Volume<A>, ops: &[Op]) {
     ops.iter().for_each(|op| volume.apply(op).unwrap());
 }
 
-/// The pieces of a file: unit in the file, unit on disk, length.
-pub fn pieces<A: Allocator>(volume: &Volume<A>, file: u64) -> Vec<(u32, u32, u32)> {
+/// The extents of a file: unit in the file, unit on disk, length.
+pub fn extents_of<A: Allocator>(volume: &Volume<A>, file: u64) -> Vec<(u32, u32, u32)> {
     let layout = volume.layout_of(FileId(file)).unwrap();
-    layout.pieces.iter().map(|piece: &Piece| (piece.logical, piece.start, piece.len)).collect()
+    layout.extents.iter().map(|extent: &Extent| (extent.logical, extent.start, extent.len)).collect()
 }
 
 /// The number of the first fragment of a block.

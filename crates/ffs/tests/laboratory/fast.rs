@@ -6,7 +6,7 @@
 
 use crate::common::*;
 use ffs::policy::{Baseline, NoSwitch, Original, SmartFrag};
-use ffs::{Counts, measure};
+use ffs::{GroupSummary, measure};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 #[test]
@@ -17,12 +17,12 @@ fn fragments_share_a_block_and_blocks_are_whole() {
     // File 2 has 3 KB: three of the five fragments left there, 531 to 533.
     // File 3 has 3 KB: two fragments are left in block 66, so block 68, behind the last one used, is split.
     apply(&mut volume, &[create(1, 10 * KB), create(2, 3 * KB), create(3, 3 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 2)]);
-    assert_eq!(pieces(&volume, 2), [(0, 531, 3)]);
-    assert_eq!(pieces(&volume, 3), [(0, block(68), 3)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(67), 8), (8, 529, 2)]);
+    assert_eq!(extents_of(&volume, 2), [(0, 531, 3)]);
+    assert_eq!(extents_of(&volume, 3), [(0, block(68), 3)]);
     // In group 0, blocks 66, 67 and 68 are not completely free; 2 + 5 fragments are free in 66 and 68.
-    let counts = volume.allocator().groups().counts(0);
-    assert_eq!(counts, Counts { blocks: 2048 - 69, fragments: 7, inodes: 4096 - 4, directories: 1 });
+    let counts = volume.allocator().groups().summary(0);
+    assert_eq!(counts, GroupSummary { blocks: 2048 - 69, fragments: 7, inodes: 4096 - 4, directories: 1 });
     // File 1 and the root have no part of block 68: without file 3 it is completely free again.
     apply(&mut volume, &[delete(3)]);
     assert!(volume.allocator().groups().is_free(68));
@@ -37,10 +37,10 @@ fn shortest_sufficient_run_is_taken() {
         &mut volume,
         &[create(1, 2 * KB), create(2, 2 * KB), create(3, 3 * KB), create(4, 5 * KB), delete(1)],
     );
-    assert_eq!(pieces(&volume, 4), [(0, block(67), 5)]);
+    assert_eq!(extents_of(&volume, 4), [(0, block(67), 5)]);
     // A file of one fragment uses the run of two, not that of three; then a file of three uses the run of three.
     apply(&mut volume, &[create(5, KB), create(6, 3 * KB)]);
-    assert_eq!((pieces(&volume, 5), pieces(&volume, 6)), (vec![(0, 529, 1)], vec![(0, 541, 3)]));
+    assert_eq!((extents_of(&volume, 5), extents_of(&volume, 6)), (vec![(0, 529, 1)], vec![(0, 541, 3)]));
 }
 
 #[test]
@@ -48,18 +48,21 @@ fn fragments_grow_in_place_or_move() {
     let mut volume = fast(Baseline);
     // File 1 (2 KB) is at 529; behind it 531 to 535 are free, so three more fragments extend it to 529 to 533.
     apply(&mut volume, &[create(1, 2 * KB), append(1, 3 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, 529, 5)]);
+    assert_eq!(extents_of(&volume, 1), [(0, 529, 5)]);
     // File 2 takes the two fragments left behind it. One more fragment then needs another place: to save time a whole block is
     // allocated, the next one from the start of the group, 67, so that further growth has room; two of its fragments are freed.
     apply(&mut volume, &[create(2, 2 * KB), append(1, KB)]);
-    assert_eq!((pieces(&volume, 2), pieces(&volume, 1)), (vec![(0, 534, 2)], vec![(0, block(67), 6)]));
-    assert_eq!(volume.allocator().groups().counts(0).fragments, 5 + 2);
+    assert_eq!(
+        (extents_of(&volume, 2), extents_of(&volume, 1)),
+        (vec![(0, 534, 2)], vec![(0, block(67), 6)])
+    );
+    assert_eq!(volume.allocator().groups().summary(0).fragments, 5 + 2);
     // 11 KB: the fragments become block 67, and three fragments are found in the run of five that file 1 left at 529.
     apply(&mut volume, &[append(1, 5 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 3)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(67), 8), (8, 529, 3)]);
     // Truncated to 9 KB, it keeps one of the three.
     apply(&mut volume, &[truncate(1, 9 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 1)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(67), 8), (8, 529, 1)]);
 }
 
 /// Blocks 67, 69, 71 … are used and those between are free, up to block 80; everything behind it is free.
@@ -78,12 +81,12 @@ fn clusters_move_to_a_run_that_fits() {
     // Block 80 was freed too, so that run starts there: 80, 81, 82.
     let mut volume = combed(Baseline);
     apply(&mut volume, &[create(1, 24 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(80), 24)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(80), 24)]);
     assert!([68, 70, 72].iter().all(|&block| volume.allocator().groups().is_free(block)));
     // Before 4.4BSD they stayed in place.
     let mut volume = combed(Original);
     apply(&mut volume, &[create(1, 24 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(68), 8), (8, block(70), 8), (16, block(72), 8)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(68), 8), (8, block(70), 8), (16, block(72), 8)]);
 }
 
 #[test]
@@ -91,17 +94,17 @@ fn file_end_is_separate_or_adjacent_by_policy() {
     // 9 KB: a block at 68, and a fragment that goes to the run behind the root's, 529.
     let mut volume = combed(Baseline);
     apply(&mut volume, &[create(1, 9 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(68), 8), (8, 529, 1)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(68), 8), (8, 529, 1)]);
     assert_eq!(measure(&volume).layout_score_others, Some(0.0));
     // SmartFrag finds no free fragment behind block 68, so both move to the next two contiguous free blocks, 80 and 81.
     let mut volume = combed(SmartFrag);
     apply(&mut volume, &[create(1, 9 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(80), 9)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(80), 9)]);
     assert_eq!(measure(&volume).layout_score_others, Some(1.0));
     // The next file end cannot use the rest of block 81, as that is not behind its own block: 82, then 83.
     apply(&mut volume, &[create(2, 24 * KB), create(3, 9 * KB)]);
-    assert_eq!(pieces(&volume, 2), [(0, block(82), 24)]);
-    assert_eq!(pieces(&volume, 3), [(0, block(85), 9)]);
+    assert_eq!(extents_of(&volume, 2), [(0, block(82), 24)]);
+    assert_eq!(extents_of(&volume, 3), [(0, block(85), 9)]);
 }
 
 #[test]
@@ -111,14 +114,14 @@ fn file_of_thirteen_blocks_switches_groups() {
     // by the block it names.
     let mut volume = fast(Baseline);
     apply(&mut volume, &[create(1, 104 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(67), 96), (96, block(2115), 8)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(67), 96), (96, block(2115), 8)]);
     assert_eq!(volume.layout_of(FileId(1)).unwrap().indirect, [block(2114)]);
     // Its direct blocks are in the group of its inode: it is not split.
     assert_eq!(measure(&volume).split_files, 0);
     // Without the switch the indirect block is behind the twelfth, and the thirteenth behind that.
     let mut volume = fast(NoSwitch);
     apply(&mut volume, &[create(1, 104 * KB)]);
-    assert_eq!(pieces(&volume, 1), [(0, block(67), 96), (96, block(80), 8)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(67), 96), (96, block(80), 8)]);
     assert_eq!(volume.layout_of(FileId(1)).unwrap().indirect, [block(79)]);
 }
 
@@ -132,9 +135,9 @@ fn directories_are_spread_and_files_follow() {
     apply(&mut volume, &[create_in(1, 1, 8 * KB), create_in(2, 3, 8 * KB), create_in(3, 4, 8 * KB)]);
     // The fragments of the directories come first, so the files are in the second blocks of their groups; in group 0 the fragments of the root
     // and of the fourth directory share block 66.
-    assert_eq!(pieces(&volume, 1), [(0, block(2048 + 67), 8)]);
-    assert_eq!(pieces(&volume, 2), [(0, block(3 * 2048 + 67), 8)]);
-    assert_eq!(pieces(&volume, 3), [(0, block(67), 8)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(2048 + 67), 8)]);
+    assert_eq!(extents_of(&volume, 2), [(0, block(3 * 2048 + 67), 8)]);
+    assert_eq!(extents_of(&volume, 3), [(0, block(67), 8)]);
 }
 
 #[test]
@@ -148,16 +151,16 @@ fn full_group_overflows_into_the_next() {
     // fit.
     let split = measure(&volume).split_files;
     assert_eq!(split, 1 + 3);
-    assert_eq!(volume.allocator().groups().counts(0).blocks, 0);
+    assert_eq!(volume.allocator().groups().summary(0).blocks, 0);
 }
 
 #[test]
 fn tenth_is_reserved_and_lack_of_space_is_counted() {
     let mut volume = fast(Baseline);
     apply(&mut volume, &[create(1, 40 << 20), create(2, 30 << 20), append(2, 4 * KB)]);
-    assert_eq!(volume.done().no_space, 1);
+    assert_eq!(volume.counts().no_space, 1);
     // The failed write leaves nothing allocated: the file exists, and has the 4 KB that fit later.
-    assert_eq!(pieces(&volume, 2).iter().map(|piece| piece.2).sum::<u32>(), 4);
+    assert_eq!(extents_of(&volume, 2).iter().map(|extent| extent.2).sum::<u32>(), 4);
     ffs::Allocator::check(volume.allocator()).unwrap();
 }
 
@@ -168,7 +171,7 @@ fn holes_have_no_blocks_and_links_keep_a_file() {
     let link = Op::Link { file: FileId(1), parent: ROOT, to_file: FileId(2), to_parent: ROOT };
     let write = Op::Write { file: FileId(1), parent: ROOT, offset: 32 * KB, len: 8 * KB };
     apply(&mut volume, &[hole, write, link, delete(1)]);
-    assert_eq!(pieces(&volume, 2), [(32, block(67), 8)]);
+    assert_eq!(extents_of(&volume, 2), [(32, block(67), 8)]);
     assert_eq!(measure(&volume).files, 1);
     apply(&mut volume, &[delete(2)]);
     assert!(volume.allocator().groups().is_free(67));

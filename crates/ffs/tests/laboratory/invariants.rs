@@ -1,7 +1,7 @@
 //! Invariants under a million random operations over all policies, with periodic recounts.
 
 use crate::common::KB;
-use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
+use ffs::extents::{BestFit, BuddySearch, ExtentFs, FirstFit, Placement};
 use ffs::geometry::FRAGMENTS;
 use ffs::policy::{Baseline, BestCluster, NoSwitch, Original, Policy, SmartFrag};
 use ffs::{Allocator, FastFs, Geometry, Layout, Volume};
@@ -123,9 +123,9 @@ fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A
     let all = volume.allocator().free_bytes().0;
     for number in 1..=OPERATIONS {
         let (op, then) = model.step();
-        let refused = volume.done().no_space;
+        let refused = volume.counts().no_space;
         volume.apply(&op).unwrap_or_else(|e| panic!("{name}: {e}"));
-        if volume.done().no_space == refused {
+        if volume.counts().no_space == refused {
             then(&mut model);
         } else if let Op::Create { file, parent, .. } = op
             && volume.layout_of(file).is_some()
@@ -138,7 +138,7 @@ fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A
             recount(name, &volume, &model, all, &is_free);
         }
     }
-    assert!(volume.done().no_space > 0, "{name}: the file system never became full");
+    assert!(volume.counts().no_space > 0, "{name}: the file system never became full");
     for (file, parent, _) in std::mem::take(&mut model.files) {
         volume.apply(&Op::Delete { file, parent }).unwrap();
     }
@@ -146,7 +146,7 @@ fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A
         volume.apply(&Op::Rmdir { dir: *dir, parent: ROOT }).unwrap();
     }
     let root = volume.layout_of_directory(ROOT).unwrap();
-    let kept: u64 = root.pieces.iter().map(|piece| u64::from(piece.len)).sum::<u64>()
+    let kept: u64 = root.extents.iter().map(|extent| u64::from(extent.len)).sum::<u64>()
         + root.indirect.len() as u64 * u64::from(volume.allocator().block_units());
     let left = all - volume.allocator().free_bytes().0;
     assert_eq!(left, kept * volume.allocator().unit_bytes(), "{name}: only the root remains");
@@ -172,15 +172,15 @@ fn recount<A: Allocator>(
         }
     };
     let mut look = |layout: &Layout| {
-        for piece in &layout.pieces {
-            take(piece.start, piece.len);
+        for extent in &layout.extents {
+            take(extent.start, extent.len);
             // A block of a file, whole or partial, is within one block of the disk.
-            for block in piece.logical / units..piece.logical_end().div_ceil(units) {
-                let first = piece.start + (block * units).max(piece.logical) - piece.logical;
-                let end = piece.start + ((block + 1) * units).min(piece.logical_end()) - piece.logical;
-                assert_eq!(first / units, (end - 1) / units, "{name}: {piece:?} crosses a block");
+            for block in extent.logical / units..extent.logical_end().div_ceil(units) {
+                let first = extent.start + (block * units).max(extent.logical) - extent.logical;
+                let end = extent.start + ((block + 1) * units).min(extent.logical_end()) - extent.logical;
+                assert_eq!(first / units, (end - 1) / units, "{name}: {extent:?} crosses a block");
                 let is_whole = end - first == units;
-                assert!(!is_whole || first % units == 0, "{name}: {piece:?} is not aligned");
+                assert!(!is_whole || first % units == 0, "{name}: {extent:?} is not aligned");
             }
         }
         layout.indirect.iter().for_each(|&indirect| take(indirect, units));
@@ -204,7 +204,7 @@ fn recount<A: Allocator>(
     let mut expected: Vec<_> = model.files.iter().map(|&(file, dir, size)| (file.0, dir.0, size)).collect();
     expected.sort_unstable();
     // Data in the window that did not fit is truncated, so only the names match then.
-    if volume.done().no_space == 0 {
+    if volume.counts().no_space == 0 {
         assert_eq!(sizes, expected, "{name}");
     } else {
         let names =
@@ -223,8 +223,8 @@ fn fast<P: Policy>(policy: P, seed: u64) {
 
 fn extents<P: Placement>(placement: P, window_bytes: u64, seed: u64) {
     let name = placement.name();
-    let volume = Volume::with_window(Extents::new(DISK, placement).unwrap(), window_bytes);
-    exercise(name, volume, |fs: &Extents<P>, unit| fs.space().run_at(unit, 1) == 1, seed);
+    let volume = Volume::with_window(ExtentFs::new(DISK, placement).unwrap(), window_bytes);
+    exercise(name, volume, |fs: &ExtentFs<P>, unit| fs.space().run_at(unit, 1) == 1, seed);
 }
 
 #[test]

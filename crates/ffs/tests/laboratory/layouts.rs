@@ -1,7 +1,7 @@
 //! The exact layout of the synthetic history under each policy, as one digest each. A digest changes if the policy changes, and must not change
 //! if the laboratory only becomes faster.
 
-use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
+use ffs::extents::{BestFit, BuddySearch, ExtentFs, FirstFit, Placement};
 use ffs::policy::{Baseline, BestCluster, NoSwitch, Original, Policy, SmartFrag};
 use ffs::{Allocator, FastFs, Geometry, History, Layout, Volume};
 use std::thread;
@@ -21,8 +21,8 @@ fn mix(hash: u64, word: u64) -> u64 {
 fn digest_of(layout: &Layout, beside: u64) -> u64 {
     let mut hash =
         [u64::from(layout.inode), layout.size, beside].into_iter().fold(0xcbf2_9ce4_8422_2325, mix);
-    for piece in &layout.pieces {
-        hash = [piece.logical, piece.start, piece.len]
+    for extent in &layout.extents {
+        hash = [extent.logical, extent.start, extent.len]
             .into_iter()
             .fold(hash, |hash, word| mix(hash, word.into()));
     }
@@ -50,7 +50,7 @@ fn fast<P: Policy>(policy: P) -> u64 {
 }
 
 fn extents<P: Placement>(placement: P, window_bytes: u64) -> u64 {
-    digest(Volume::with_window(Extents::new(DISK, placement).unwrap(), window_bytes))
+    digest(Volume::with_window(ExtentFs::new(DISK, placement).unwrap(), window_bytes))
 }
 
 #[test]

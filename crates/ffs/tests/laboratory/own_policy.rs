@@ -15,7 +15,7 @@ impl Policy for SwitchWhenCrowded {
     fn section_group(&self, groups: &ffs::Groups, from: u32) -> Option<u32> {
         let own = from % groups.count();
         let average = groups.total().blocks / groups.count();
-        if groups.counts(own).blocks >= average / 2 {
+        if groups.summary(own).blocks >= average / 2 {
             Some(own)
         } else {
             Baseline.section_group(groups, from)
@@ -29,10 +29,10 @@ fn custom_policy_replaces_a_builtin_one() {
     apply(&mut own, &[create(1, 104 * KB)]);
     let mut none = fast(NoSwitch);
     apply(&mut none, &[create(1, 104 * KB)]);
-    assert_eq!(pieces(&own, 1), pieces(&none, 1), "the group has space, so the file stays in it");
+    assert_eq!(extents_of(&own, 1), extents_of(&none, 1), "the group has space, so the file stays in it");
     // 13 MB of the group's 15.5 MB are used: its free space is less than half the average, so files switch.
     let fill: Vec<trace::Op> = (10..150).map(|file| create(file, 96 * KB)).collect();
     apply(&mut own, &fill);
     apply(&mut own, &[create(2, 104 * KB)]);
-    assert!(pieces(&own, 2)[1].1 >= block(2048), "{:?}", pieces(&own, 2));
+    assert!(extents_of(&own, 2)[1].1 >= block(2048), "{:?}", extents_of(&own, 2));
 }

@@ -1,7 +1,7 @@
 //! The published trends on an aged image of 1 GB, and the memory of the laboratory.
 
 use ffs::benchmark::SequentialPoint;
-use ffs::{History, Kind, Laboratory, Measures, run};
+use ffs::{History, Measures, SimulatedFs, Simulation, run};
 use std::sync::LazyLock;
 use std::thread;
 
@@ -26,20 +26,20 @@ static AGED: LazyLock<[Aged; 3]> = LazyLock::new(|| {
 });
 
 fn age(policy: &str) -> Aged {
-    let read = |laboratory: &dyn Laboratory| {
+    let read = |simulation: &dyn Simulation| {
         let model = disk::Model::find("hdd-7200").unwrap();
-        let points: Vec<SequentialPoint> = laboratory.sequential(&model, &[104 << 10], 5).unwrap();
+        let points: Vec<SequentialPoint> = simulation.sequential(&model, &[104 << 10], 5).unwrap();
         points[0].read_bytes_per_s.unwrap().mean
     };
-    let mut laboratory = Kind::Fast.make(policy, DISK).unwrap();
-    let empty = read(laboratory.as_ref());
-    run(laboratory.as_mut(), History::new(DISK, 1), |_| ()).unwrap();
-    let heap = laboratory.heap_bytes();
+    let mut simulation = SimulatedFs::Fast.create(policy, DISK).unwrap();
+    let empty = read(simulation.as_ref());
+    run(simulation.as_mut(), History::new(DISK, 1), |_| ()).unwrap();
+    let heap = simulation.heap_bytes();
     Aged {
-        measures: laboratory.measure(),
+        measures: simulation.measure(),
         heap_bytes: heap.0 + heap.1,
-        operations: laboratory.done().operations,
-        read: [empty, read(laboratory.as_ref())],
+        operations: simulation.counts().operations,
+        read: [empty, read(simulation.as_ref())],
     }
 }
 

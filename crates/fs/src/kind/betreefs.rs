@@ -38,7 +38,7 @@ impl FileSystem for Betreefs {
         Some(FuseServerSpec {
             what: format!("betreefs on {}", device.display()),
             source: device.to_owned(),
-            kind: betreefs::KIND,
+            kind: betreefs::FS_TYPE,
             options: kernel_options,
             args: args.into_iter().chain([device.into()]).collect(),
         })
@@ -106,7 +106,7 @@ impl FileSystem for Betreefs {
 
     /// The page cache of the mount is filled from the server's memory; the server reads ahead on the disk in the layout of the store.
     fn set_read_ahead(&self, root: &Path, _kb: u32) -> Result<(), Error> {
-        Ok(betreefs::read_ahead(root)?)
+        Ok(betreefs::set_read_ahead(root)?)
     }
 
     fn sync(&self, root: &Path) -> Result<(), Error> {

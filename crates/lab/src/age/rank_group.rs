@@ -7,7 +7,7 @@ use crate::feed::Feed;
 use ager::Segment;
 use fs::{DirTarget, Target as _};
 use ranks::Group;
-use replay::{Failure, Flow, Options, Replay, Share};
+use replay::{Failure, Flow, Options, Replay, Shard};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -70,8 +70,8 @@ impl<'a> RankGroup<'a> {
         RankGroup(group)
     }
 
-    pub fn share(&self) -> Share {
-        Share { part: self.0.rank(), parts: self.0.ranks() }
+    pub fn shard(&self) -> Shard {
+        Shard { rank: self.0.rank(), ranks: self.0.ranks() }
     }
 
     /// Broadcasts the job or the next step.
@@ -107,13 +107,13 @@ impl<'a> RankGroup<'a> {
 pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
     let job: Job = receive(group)?;
     let target = DirTarget::open(&job.dir)?;
-    let options = Options { share: Share { part: group.rank(), parts: group.ranks() }, ..job.options };
+    let options = Options { shard: Shard { rank: group.rank(), ranks: group.ranks() }, ..job.options };
     let mut digest = TraceDigest::new();
     let ager = resume::last_segment(&job.segments, &mut digest, None)?;
     let mut feed = Feed::new(ager, &mut digest, None);
     feed.skip(job.segments.last().map_or(0, |segment| segment.done))?;
     let mut replay = Replay::posix(target.root(), &options)?;
-    let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Go };
+    let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Continue };
     loop {
         let part = match receive(group)? {
             Next::Replay(operations) => {
@@ -122,12 +122,12 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
                 if !disk::interrupted() {
                     target.sync()?;
                 }
-                Part::of(replay.errors())
+                Part::of(replay.failures())
             }
             Next::Fill => {
                 let (seed, threads) = (options.seed, options.threads);
                 let filled =
-                    replay::fill_share(target.root(), seed, threads, options.share, &mut |_| go_on())?;
+                    replay::fill_shard(target.root(), seed, threads, options.shard, &mut |_| go_on())?;
                 Part { errors: filled.errors, ..Part::of(&[]) }
             }
             Next::End => break,

@@ -10,7 +10,7 @@ use crate::{Error, messages, space};
 use disk::Session;
 use fs::{DirTarget, Place, Target};
 use ranks::{Group, threads};
-use replay::{Ended, Failure, Flow, Options, Replay};
+use replay::{Failure, Flow, Options, Replay, StopReason};
 use results::measures::{self, Measure};
 use results::{Measurement, NewRun, Watch};
 use std::sync::Arc;
@@ -195,7 +195,7 @@ impl Stages<'_> {
             on_full: self.manifest.on_full,
             seed: self.spec.conditions.seed,
             redo_first: self.manifest.redo_to - self.segment().done,
-            share: self.ranks.share(),
+            shard: self.ranks.shard(),
             ..Options::default()
         };
         let root = self.target().root().to_owned();
@@ -224,7 +224,7 @@ impl Stages<'_> {
 
         let mut aged = aged(&self.spec.name, &self.manifest.made.fs, &self.spec.conditions, plan, reached);
         aged.stopped_by = stopped_by.unwrap_or(aged.stopped_by);
-        aged.ranks = options.share.parts;
+        aged.ranks = options.shard.ranks;
         aged.threads = options.threads;
         aged.replay_s = replay_s;
         aged.operations_per_s = if applied == 0 { 0.0 } else { applied as f64 / replay_s };
@@ -256,7 +256,7 @@ impl Stages<'_> {
         first: u64,
         watch: &mut dyn Watch,
     ) -> Result<Option<Option<StoppedBy>>, Error> {
-        let shared = self.ranks.share().parts > 1;
+        let shared = self.ranks.shard().ranks > 1;
         let size = match feed.ager.directories_left() {
             // All directories must exist before any rank creates files in them.
             directories if shared && directories > 0 => directories,
@@ -272,12 +272,12 @@ impl Stages<'_> {
         let over = |start: Instant| self.spec.time.is_some_and(|time| start.elapsed() >= time);
         let outcome = replay.run(feed, None, &mut |progress| {
             watch.at(done - first + progress.operations);
-            if disk::interrupted() || (over(start) && !shared) { Flow::Stop } else { Flow::Go }
+            if disk::interrupted() || (over(start) && !shared) { Flow::Stop } else { Flow::Continue }
         })?;
         if !disk::interrupted() || !shared {
             self.target().sync()?;
         }
-        let parts = self.ranks.gather(Part::of(replay.errors()))?;
+        let parts = self.ranks.gather(Part::of(replay.failures()))?;
         self.failures = parts.failures;
         if parts.interrupted && shared {
             return Err(Error::Interrupted(format!(
@@ -297,10 +297,10 @@ impl Stages<'_> {
                 self.spec.name
             )));
         }
-        Ok(match outcome.ended {
-            Ended::Full => Some(Some(StoppedBy::Full)),
-            Ended::Watch => Some(Some(StoppedBy::Time)),
-            Ended::Most | Ended::Source => {
+        Ok(match outcome.stop_reason {
+            StopReason::Full => Some(Some(StoppedBy::Full)),
+            StopReason::Cancelled => Some(Some(StoppedBy::Time)),
+            StopReason::OperationLimit | StopReason::EndOfSource => {
                 if self.spec.fit.is_some_and(|fit| feed.ager.stats().p_value() >= fit) {
                     Some(Some(StoppedBy::Fit))
                 } else if outcome.operations < size {
@@ -338,10 +338,10 @@ impl Stages<'_> {
         let threads = self.spec.threads()?;
         watch.phase("filling", None);
         self.ranks.broadcast(&Next::Fill)?;
-        let share = self.ranks.share();
-        let filled = replay::fill_share(&root, self.spec.conditions.seed, threads, share, &mut |bytes| {
+        let shard = self.ranks.shard();
+        let filled = replay::fill_shard(&root, self.spec.conditions.seed, threads, shard, &mut |bytes| {
             watch.at(bytes);
-            if disk::interrupted() { Flow::Stop } else { Flow::Go }
+            if disk::interrupted() { Flow::Stop } else { Flow::Continue }
         })?;
         let filled = self.ranks.gather(Part { errors: filled.errors, ..Part::of(&[]) })?;
         if filled.interrupted {

@@ -9,7 +9,7 @@ use crate::compare::SUBJECTS;
 use crate::series::Identity;
 use disk::model::Model;
 use ffs::benchmark::{HotFiles, SequentialPoint};
-use ffs::{History, Kind, Measures};
+use ffs::{History, Measures, SimulatedFs};
 use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
@@ -59,14 +59,14 @@ impl Laboratory {
     pub(super) fn check(&self, fs: &str, size_bytes: u64, rounds: &[u64]) -> Result<(), Error> {
         let kind = kind(fs)?;
         for policy in std::iter::once(&self.policy).chain(&self.beside) {
-            kind.make(policy, size_bytes).map_err(refused)?;
+            kind.create(policy, size_bytes).map_err(refused)?;
         }
         match (self.by, rounds.last()) {
             (By::Fullness, Some(&percent)) if percent > 100 => {
                 Err(Error::Refused(format!("fullness cannot be {percent} %: the maximum is 100")))
             }
-            (By::Day, Some(&day)) if day > ffs::DAYS => {
-                Err(Error::Refused(format!("no day {day}: the history has {} days", ffs::DAYS)))
+            (By::Day, Some(&day)) if day > ffs::HISTORY_DAYS => {
+                Err(Error::Refused(format!("no day {day}: the history has {} days", ffs::HISTORY_DAYS)))
             }
             _ if self.placements == 0 => Err(Error::Refused("placements must be at least 1".to_owned())),
             _ => Ok(()),
@@ -75,10 +75,10 @@ impl Laboratory {
 }
 
 /// Finds a kind of simulated file system by its name in an experiment.
-pub(super) fn kind(name: &str) -> Result<Kind, Error> {
-    let kinds = [Kind::Fast, Kind::Extents];
+pub(super) fn kind(name: &str) -> Result<SimulatedFs, Error> {
+    let kinds = [SimulatedFs::Fast, SimulatedFs::Extents];
     kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-        let names = kinds.map(Kind::name).join(", ");
+        let names = kinds.map(SimulatedFs::name).join(", ");
         Error::Refused(format!("unknown simulated file system {name:?}; known: {names}"))
     })
 }
@@ -106,8 +106,10 @@ impl Simulating<'_> {
             return Ok(());
         }
         let Cell { fs, task, .. } = self.cell;
-        self.watch
-            .phase(&format!("{}: {} days on {fs}, {}", self.identity.name, ffs::DAYS, task.policy), None);
+        self.watch.phase(
+            &format!("{}: {} days on {fs}, {}", self.identity.name, ffs::HISTORY_DAYS, task.policy),
+            None,
+        );
         let found = match task.by {
             By::Day => self.days(),
             By::FileSize => self.file_sizes(),
@@ -125,25 +127,29 @@ impl Simulating<'_> {
         &self,
         policy: &str,
         fullness: f64,
-        mut look: impl FnMut(&dyn ffs::Laboratory) -> Result<(), Error>,
-    ) -> Result<Box<dyn ffs::Laboratory>, Error> {
+        mut look: impl FnMut(&dyn ffs::Simulation) -> Result<(), Error>,
+    ) -> Result<Box<dyn ffs::Simulation>, Error> {
         let size_bytes = self.scale.size_bytes;
-        let mut laboratory = kind(&self.cell.fs)?.make(policy, size_bytes).map_err(refused)?;
+        let mut simulation = kind(&self.cell.fs)?.create(policy, size_bytes).map_err(refused)?;
         let mut looked = Ok(());
-        let seen = |now: &dyn ffs::Laboratory| {
+        let seen = |now: &dyn ffs::Simulation| {
             if looked.is_ok() {
                 looked = if disk::interrupted() { Err(crate::workload::interrupted()) } else { look(now) };
             }
         };
-        ffs::run(laboratory.as_mut(), History::filling(size_bytes, fullness, self.cell.seed), seen)
-            .map_err(failed)?;
-        looked.map(|()| laboratory)
+        ffs::run(
+            simulation.as_mut(),
+            History::with_final_fullness(size_bytes, fullness, self.cell.seed),
+            seen,
+        )
+        .map_err(failed)?;
+        looked.map(|()| simulation)
     }
 
     fn days(&self) -> Result<Found, Error> {
         let mut found = Found::new();
-        self.aged(&self.cell.task.policy, ffs::LAST_FULLNESS, |now| {
-            let day = now.done().checkpoints;
+        self.aged(&self.cell.task.policy, ffs::FINAL_FULLNESS, |now| {
+            let day = now.counts().checkpoints;
             if self.scale.rounds.contains(&day) {
                 found.insert(day, self.state(now)?);
             }
@@ -161,7 +167,7 @@ impl Simulating<'_> {
     }
 
     /// All measurements of the current state of a file system.
-    fn state(&self, now: &dyn ffs::Laboratory) -> Result<Vec<Measurement>, Error> {
+    fn state(&self, now: &dyn ffs::Simulation) -> Result<Vec<Measurement>, Error> {
         let task = &self.cell.task;
         let mut numbers = of_files(&now.measure());
         for model in self.models {
@@ -206,16 +212,16 @@ impl Simulating<'_> {
 
     /// The sequential benchmark for each round, aged and on an empty file system.
     fn sequential(&self, policy: &str, model: &Model) -> Result<[Vec<SequentialPoint>; 2], Error> {
-        let empty = kind(&self.cell.fs)?.make(policy, self.scale.size_bytes).map_err(refused)?;
-        let aged = self.aged(policy, ffs::LAST_FULLNESS, |_| Ok(()))?;
-        let of = |laboratory: &dyn ffs::Laboratory| {
-            laboratory.sequential(model, &self.scale.rounds, self.cell.task.placements).map_err(failed)
+        let empty = kind(&self.cell.fs)?.create(policy, self.scale.size_bytes).map_err(refused)?;
+        let aged = self.aged(policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
+        let of = |simulation: &dyn ffs::Simulation| {
+            simulation.sequential(model, &self.scale.rounds, self.cell.task.placements).map_err(failed)
         };
         Ok([of(aged.as_ref())?, of(empty.as_ref())?])
     }
 
     fn size_classes(&self) -> Result<Found, Error> {
-        let aged = self.aged(&self.cell.task.policy, ffs::LAST_FULLNESS, |_| Ok(()))?;
+        let aged = self.aged(&self.cell.task.policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
         let mut found = Found::new();
         for class in aged.measure().by_size {
             if !self.scale.rounds.contains(&class.upper_bytes) {

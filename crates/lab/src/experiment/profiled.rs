@@ -248,13 +248,13 @@ impl Aging {
         let mut replay = Replay::posix(target.root(), &options)?;
         replay.run(&mut feed, None, &mut |progress| {
             watch.at(progress.operations);
-            if disk::interrupted() { Flow::Stop } else { Flow::Go }
+            if disk::interrupted() { Flow::Stop } else { Flow::Continue }
         })?;
         if disk::interrupted() {
             return Err(interrupted());
         }
-        let failures: u64 = replay.errors().iter().map(|failure| failure.count).sum();
-        if let Some(first) = replay.errors().first() {
+        let failures: u64 = replay.failures().iter().map(|failure| failure.count).sum();
+        if let Some(first) = replay.failures().first() {
             return Err(Error::Failed(format!(
                 "{failures} operations of the aging failed: {}, first {}",
                 first.error, first.first

@@ -108,8 +108,6 @@ fn copy(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn only_regular_files_up_to_the_limit_are_read() {
         let dir = tempfile::tempdir().unwrap();

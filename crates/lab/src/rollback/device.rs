@@ -8,7 +8,7 @@ use crate::Error;
 use disk::{
     Digest, RestoreMethod, RestoreNote, Session, restore_all, restore_ranges, save_image, written_ranges,
 };
-use probe::Recorder;
+use probe::RequestRecorder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) struct Device {
     image: PathBuf,
     saved: Digest,
     restore_note: RestoreNote,
-    recorder: Option<Recorder>,
+    recorder: Option<RequestRecorder>,
     restored_bytes: u64,
 }
 
@@ -73,7 +73,7 @@ impl Device {
     /// Starts to log requests, if that is possible.
     pub(super) fn watch(&mut self) -> Result<(), Error> {
         if probe::blocktrace::available().is_ok() {
-            self.recorder = Some(Recorder::start(self.devno, TRACE_BUFFER_KB)?);
+            self.recorder = Some(RequestRecorder::start(self.devno, TRACE_BUFFER_KB)?);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trace::{Checked, Digesting, Labels, Op, SavedLabels, Source};
+use trace::{DigestingSource, Labels, Op, SavedLabels, Source, ValidatingSource};
 
 /// A trace in either format, with its labels and contents files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,15 +57,15 @@ impl TraceFile {
             return Ok(None);
         }
         let reader = trace::TraceReader::open(&self.file)?;
-        let labels = SavedLabels::beside(&self.file, &reader.summary().sha256)?;
+        let labels = SavedLabels::load(&self.file, &reader.summary().sha256)?;
         Ok(labels.map(|labels| Arc::new(labels) as Arc<dyn Labels>))
     }
 }
 
 /// The digest of a trace, and the numbers of its checkpoints.
 fn scan(file: &Path) -> Result<(String, Vec<u64>), Error> {
-    let mut digesting = Digesting::new(trace::open(file)?.0);
-    let mut source = Ending::new(Checked::new(&mut digesting));
+    let mut digesting = DigestingSource::new(trace::open(file)?.0);
+    let mut source = Ending::new(ValidatingSource::new(&mut digesting));
     let (mut rounds, mut batch) = (Vec::new(), Vec::new());
     loop {
         source.next_batch(&mut batch)?;

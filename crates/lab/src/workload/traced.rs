@@ -2,7 +2,7 @@
 
 use super::{Driver, interrupted};
 use crate::Error;
-use replay::{Data, Directories, Ended, Flow, Options, Replay};
+use replay::{Data, Directories, Flow, Options, Replay, StopReason};
 use results::Watch;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ pub(super) fn apply(
 ) -> Result<(), Error> {
     let outcome = replay.run(source, None, &mut |progress| {
         watch.at(progress.operations);
-        if disk::interrupted() { Flow::Stop } else { Flow::Go }
+        if disk::interrupted() { Flow::Stop } else { Flow::Continue }
     })?;
-    if outcome.ended == Ended::Watch {
+    if outcome.stop_reason == StopReason::Cancelled {
         return Err(interrupted());
     }
-    let Some(failure) = replay.errors().first() else { return Ok(()) };
+    let Some(failure) = replay.failures().first() else { return Ok(()) };
     let is_full = matches!(failure.error.as_str(), "ENOSPC" | "EDQUOT");
     let advice = if is_full { "; the file system is too small: use a larger --size" } else { "" };
     Err(Error::Failed(format!(

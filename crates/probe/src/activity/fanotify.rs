@@ -3,7 +3,7 @@
 //! reports files closed after writing as open descriptors, which give the size even of deleted files: the kernel keeps a deleted file until
 //! the event is read.
 
-use super::{EventSource, Missed, examine, now_ms, now_s};
+use super::{EventSource, RecordingGaps, examine, now_ms, now_s};
 use crate::{Error, Result};
 use activity::{Collected, Collector, FileNo};
 use rustix::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
@@ -36,7 +36,7 @@ pub struct Fanotify {
     /// Sizes of files whose creation has not been read yet.
     sizes: HashMap<Handle, u64>,
     seen: Collector<Handle>,
-    missed: Missed,
+    gaps: RecordingGaps,
     since_s: i64,
 }
 
@@ -76,7 +76,7 @@ impl Fanotify {
             files: HashMap::new(),
             sizes: HashMap::new(),
             seen: Collector::new(),
-            missed: Missed::default(),
+            gaps: RecordingGaps::default(),
             since_s,
         })
     }
@@ -84,7 +84,7 @@ impl Fanotify {
     /// Handles an event of the first group.
     fn handle_life_event(&mut self, event: Event, at_ms: i64) {
         if event.mask & libc::FAN_Q_OVERFLOW != 0 {
-            self.missed.overflows += 1;
+            self.gaps.overflows += 1;
             return;
         }
         let on_dir = event.mask & libc::FAN_ONDIR != 0;
@@ -139,11 +139,11 @@ impl Fanotify {
     /// Handles an event of the second group.
     fn sized(&mut self, event: Event) {
         if event.mask & libc::FAN_Q_OVERFLOW != 0 {
-            self.missed.overflows += 1;
+            self.gaps.overflows += 1;
         }
         let Some(file) = event.file else { return };
         let (Ok(handle), Ok(status)) = (handle_of(file.as_fd()), fstat(&file)) else {
-            self.missed.without_size += 1;
+            self.gaps.without_size += 1;
             return;
         };
         let size = status.st_size as u64;
@@ -182,14 +182,14 @@ impl EventSource for Fanotify {
                 Ok(events) if events.is_empty() => break,
                 Ok(events) => events.into_iter().for_each(|event| self.sized(event)),
                 // This event's file cannot be opened; the others can.
-                Err(_) => self.missed.without_size += 1,
+                Err(_) => self.gaps.without_size += 1,
             }
         }
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> (Collected, Missed) {
-        (self.seen.finish(), self.missed)
+    fn finish(self: Box<Self>) -> (Collected, RecordingGaps) {
+        (self.seen.finish(), self.gaps)
     }
 }
 

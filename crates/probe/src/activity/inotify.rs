@@ -3,7 +3,7 @@
 //! Files created in a new directory before its watch are found by listing it, unless they are already deleted. Each new file is held open
 //! with `O_PATH` so that its size is known when it is deleted; the number of held files is limited to the newest.
 
-use super::{EventSource, Missed, examine, now_ms, now_s};
+use super::{EventSource, RecordingGaps, examine, now_ms, now_s};
 use crate::{Error, Result};
 use activity::{Collected, Collector, FileNo};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -37,7 +37,7 @@ pub struct Inotify {
     /// Entries that were moved away and have not reappeared yet, by the cookie that connects the two events.
     moved: HashMap<u32, Moved>,
     seen: Collector<i32>,
-    missed: Missed,
+    gaps: RecordingGaps,
     since_s: i64,
 }
 
@@ -83,7 +83,7 @@ impl Inotify {
             held: VecDeque::new(),
             moved: HashMap::new(),
             seen: Collector::new(),
-            missed: Missed::default(),
+            gaps: RecordingGaps::default(),
             since_s: now_s(),
         };
         match watch.add(None, None) {
@@ -128,7 +128,7 @@ impl Inotify {
                 Err(error) if name.is_none() => return Err(error),
                 Err(Errno::NOENT | Errno::NOTDIR) => continue,
                 Err(_) => {
-                    self.missed.unwatched += 1;
+                    self.gaps.unwatched += 1;
                     continue;
                 }
             };
@@ -218,14 +218,14 @@ impl Inotify {
                     self.inodes.remove(&status.st_ino);
                 }
             }
-            None => self.missed.without_size += 1,
+            None => self.gaps.without_size += 1,
         }
         self.seen.unlinked(at_ms, file.number);
     }
 
     fn handle(&mut self, event: Event, at_ms: i64) {
         if event.what.contains(ReadFlags::QUEUE_OVERFLOW) {
-            self.missed.overflows += 1;
+            self.gaps.overflows += 1;
             // The known state may be wrong, and there may be new directories.
             for (_, file) in self.files.drain() {
                 self.seen.lost(file.number);
@@ -288,7 +288,7 @@ impl Inotify {
     /// Watches a directory that appeared during the recording.
     fn try_add(&mut self, name: Option<Name>, new_ms: Option<i64>) {
         if self.add(name, new_ms).is_err() {
-            self.missed.unwatched += 1;
+            self.gaps.unwatched += 1;
         }
     }
 
@@ -371,7 +371,7 @@ impl EventSource for Inotify {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> (Collected, Missed) {
-        (self.seen.finish(), self.missed)
+    fn finish(self: Box<Self>) -> (Collected, RecordingGaps) {
+        (self.seen.finish(), self.gaps)
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::{Loop, Mounted, run};
 use disk::{Request, RequestKind, SECTOR_BYTES};
 use rustix::fs::OFlags;
-use senesce_probe::{Reader, Recorder, blocktrace, census, file_extents, scan};
+use senesce_probe::{Reader, RequestRecorder, blocktrace, census, file_extents, scan};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn file_is_read_once_from_its_extents() {
     std::fs::write(&path, vec![1; 8 << 20]).unwrap();
     let extents = file_extents(File::open(&path).unwrap()).unwrap();
     mounted.drop_caches();
-    let recorder = Recorder::start(mounted.disk.devno(), 1024).unwrap();
+    let recorder = RequestRecorder::start(mounted.disk.devno(), 1024).unwrap();
     assert_eq!(std::fs::read(&path).unwrap().len(), 8 << 20);
     let requests = recorder.stop().unwrap();
     let within = |request: &&Request| {
@@ -64,7 +64,7 @@ fn both_readers_read_all_files_from_disk() {
     let counts = census(&root).unwrap();
     for reader in [Reader::Grep, Reader::Builtin] {
         mounted.drop_caches();
-        let recorder = Recorder::start(mounted.disk.devno(), 1024).unwrap();
+        let recorder = RequestRecorder::start(mounted.disk.devno(), 1024).unwrap();
         scan(&root, reader, &counts).unwrap();
         let requests = recorder.stop().unwrap();
         assert_eq!(data_bytes_read(&requests), 200 * 20_480, "{reader:?}");
@@ -90,7 +90,7 @@ fn every_request_is_recorded_in_order() {
     }
     let disk = Loop::new(64 << 20);
     let sectors: Vec<u64> = (0..20_000).map(|i| i * 7919 % 16_000 * 8).collect();
-    let recorder = Recorder::start(disk.devno(), 4096).unwrap();
+    let recorder = RequestRecorder::start(disk.devno(), 4096).unwrap();
     read_direct(&disk.device, &sectors);
     let requests = recorder.stop().unwrap();
     let seen: Vec<u64> = requests.iter().filter(|r| !r.readahead).map(|request| request.sector).collect();
@@ -107,7 +107,7 @@ fn zeroing_is_recorded_as_discard() {
         return;
     }
     let disk = Loop::new(64 << 20);
-    let recorder = Recorder::start(disk.devno(), 1024).unwrap();
+    let recorder = RequestRecorder::start(disk.devno(), 1024).unwrap();
     run("blkdiscard", &["--offset", "0", "--length", "1048576", &disk.device]);
     run("blkdiscard", &["--zeroout", "--offset", "1048576", "--length", "1048576", &disk.device]);
     let kinds: Vec<_> = recorder.stop().unwrap().iter().map(|r| (r.kind, r.sector, r.sectors)).collect();
@@ -127,7 +127,7 @@ fn partition_addresses_start_at_zero() {
     let name = Path::new(&disk.device).file_name().unwrap().to_str().unwrap();
     let text = std::fs::read_to_string(format!("/sys/block/{name}/{name}p1/dev")).unwrap();
     let (major, minor) = text.trim().split_once(':').unwrap();
-    let recorder = Recorder::start((major.parse().unwrap(), minor.parse().unwrap()), 1024).unwrap();
+    let recorder = RequestRecorder::start((major.parse().unwrap(), minor.parse().unwrap()), 1024).unwrap();
     read_direct(&disk.device, &[0, 2048 + 80, 2048 + 4096]);
     let sectors: Vec<_> = recorder.stop().unwrap().iter().map(|request| request.sector).collect();
     run("delpart", &[&disk.device, "1"]);
@@ -166,13 +166,13 @@ fn concurrent_recordings_are_independent() {
         return;
     }
     let disks = [Loop::new(1 << 20), Loop::new(1 << 20)];
-    let recorders = disks.each_ref().map(|disk| Recorder::start(disk.devno(), 64).unwrap());
+    let recorders = disks.each_ref().map(|disk| RequestRecorder::start(disk.devno(), 64).unwrap());
     read_direct(&disks[0].device, &[0, 8]);
     read_direct(&disks[1].device, &[16]);
     let [first, second] = recorders.map(|recorder| recorder.stop().unwrap());
     assert_eq!(first.iter().map(|request| request.sector).collect::<Vec<_>>(), [0, 8]);
     assert_eq!(second.iter().map(|request| request.sector).collect::<Vec<_>>(), [16]);
-    let abandoned = Recorder::start(disks[0].devno(), 64).unwrap();
+    let abandoned = RequestRecorder::start(disks[0].devno(), 64).unwrap();
     drop(abandoned);
     blocktrace::remove_stale().unwrap();
 }
@@ -184,7 +184,7 @@ fn trace_is_complete_or_an_error() {
     }
     let disk = Loop::new(64 << 20);
     let sectors: Vec<u64> = (0..10_000).map(|i| i * 7919 % 16_000 * 8).collect();
-    let recorder = Recorder::start(disk.devno(), 4).unwrap();
+    let recorder = RequestRecorder::start(disk.devno(), 4).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| read_direct(&disk.device, &sectors));

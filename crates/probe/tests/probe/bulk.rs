@@ -1,7 +1,7 @@
 //! Compares bulk snapshots with snapshots by system calls.
 
 use crate::common::{Loop, run, unmount};
-use senesce_probe::{snapshot, snapshot_by_calls};
+use senesce_probe::{snapshot, snapshot_by_syscalls};
 use snapshot::{Snapshot, diff};
 use std::fs::{File, FileTimes};
 use std::ops::RangeInclusive;
@@ -143,7 +143,7 @@ fn assert_same(bulk: &Snapshot, calls: &Snapshot, what: &str) {
 
 fn compare(root: &Path, what: &str) {
     let bulk = snapshot(root, "test", 3, None).unwrap();
-    assert_same(&bulk, &snapshot_by_calls(root, "test", 3, None).unwrap(), what);
+    assert_same(&bulk, &snapshot_by_syscalls(root, "test", 3, None).unwrap(), what);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn files_hidden_by_a_mount_are_not_read() {
     let at = |name: &str| ext4.at.join(name).to_str().unwrap().to_owned();
     run("mount", &["--bind", &at("other"), &at("hidden")]);
     run("mount", &["-t", "tmpfs", "none", &at("below")]);
-    let taken = (snapshot(&ext4.at, "test", 2, None), snapshot_by_calls(&ext4.at, "test", 2, None));
+    let taken = (snapshot(&ext4.at, "test", 2, None), snapshot_by_syscalls(&ext4.at, "test", 2, None));
     for name in ["hidden", "below"] {
         run("umount", &[&at(name)]);
     }
@@ -229,7 +229,7 @@ fn bulk_reads_are_consistent_while_files_change() {
         make(&ext4.at.join(format!("used/{number}")), 5000);
     }
     wait_until_not_recent();
-    let still = snapshot_by_calls(&ext4.at.join("still"), "test", 1, None).unwrap();
+    let still = snapshot_by_syscalls(&ext4.at.join("still"), "test", 1, None).unwrap();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -37,7 +37,7 @@ fn disk_is_read_uncached_and_not_written() {
         return;
     }
     let disk = Loop::new(64 * MIB);
-    let plan = TransferPlan { reads: 50, time: Duration::from_secs(1), ..TransferPlan::usual(7) };
+    let plan = TransferPlan { reads: 50, time: Duration::from_secs(1), ..TransferPlan::standard(7) };
     let begun = Instant::now();
     for _ in 0..2 {
         let before = DeviceCounters::read(disk.devno()).unwrap();

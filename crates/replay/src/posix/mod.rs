@@ -17,10 +17,10 @@ use crate::dirs::Dirs;
 use crate::lost::LostFiles;
 use crate::names::Names;
 use crate::tree::{Directories, Tree};
-use crate::{Engine, Error, Options, Share, Trouble, limits, walk};
+use crate::{Engine, Error, FailureCause, Options, Shard, limits, walk};
 
 /// Applies operations below one directory of a mounted file system.
-pub struct Posix {
+pub struct PosixEngine {
     shared: Arc<Shared>,
     dirs: Dirs,
     writer: Writer,
@@ -33,10 +33,10 @@ struct Shared {
     tree: Arc<Tree>,
     lost: LostFiles,
     redo: Arc<AtomicBool>,
-    share: Share,
+    shard: Shard,
 }
 
-impl Posix {
+impl PosixEngine {
     /// Creates `size` engines that work together below `root`. While `redo` is set, operations that were already applied
     /// are not errors. The directories in `made` already exist under their numbers.
     pub(crate) fn engines(
@@ -46,17 +46,17 @@ impl Posix {
         redo: &Arc<AtomicBool>,
         names: Names,
         made: Directories,
-    ) -> crate::Result<(Vec<Posix>, Arc<Tree>)> {
+    ) -> crate::Result<(Vec<PosixEngine>, Arc<Tree>)> {
         let purpose = "replay a trace";
         let opened = walk::open_root(root, purpose)?;
         let again =
             opened.try_clone().map_err(|source| Error::Root { path: root.into(), purpose, source })?;
         let shared_writer = Arc::new(SharedWriter::new(again, options));
         let tree = Arc::new(Tree::new(opened, names, made));
-        let (lost, redo, share) = (LostFiles::default(), redo.clone(), options.share);
-        let shared = Arc::new(Shared { tree: tree.clone(), lost, redo, share });
+        let (lost, redo, shard) = (LostFiles::default(), redo.clone(), options.shard);
+        let shared = Arc::new(Shared { tree: tree.clone(), lost, redo, shard });
         let capacity = limits::open_directories() / size;
-        let engine = |_| Posix {
+        let engine = |_| PosixEngine {
             shared: shared.clone(),
             dirs: Dirs::new(tree.clone(), capacity),
             writer: Writer::new(shared_writer.clone()),
@@ -66,7 +66,7 @@ impl Posix {
         Ok(((0..size).map(engine).collect(), tree))
     }
 
-    fn attempt(&mut self, op: &Op) -> Result<(), Trouble> {
+    fn attempt(&mut self, op: &Op) -> Result<(), FailureCause> {
         match *op {
             Op::Mkdir { dir, parent } => self.mkdir(dir, parent)?,
             Op::Rmdir { dir, parent } => self.rmdir(dir, parent)?,
@@ -113,12 +113,12 @@ impl Posix {
     }
 }
 
-impl Engine for Posix {
-    fn apply(&mut self, op: &Op) -> Result<(), Trouble> {
+impl Engine for PosixEngine {
+    fn apply(&mut self, op: &Op) -> Result<(), FailureCause> {
         match self.attempt(op) {
             // It was applied before, or a later operation was applied that removed what this one needs.
             // With labels, a later operation may also have replaced a file by a directory or vice versa.
-            Err(Trouble::Os(Errno::NOENT | Errno::ISDIR | Errno::NOTDIR)) if self.redoes() => Ok(()),
+            Err(FailureCause::Os(Errno::NOENT | Errno::ISDIR | Errno::NOTDIR)) if self.redoes() => Ok(()),
             done => done,
         }
     }

@@ -7,15 +7,15 @@ use rustix::fs::{AtFlags, Mode, OFlags, linkat, mkdirat, openat, renameat, symli
 use rustix::io::{Errno, retry_on_intr};
 use trace::{Content, DirId, FileId, FileLabel, ROOT};
 
-use super::Posix;
-use crate::Trouble;
+use super::PosixEngine;
+use crate::FailureCause;
 use crate::data::Strategy;
 use crate::names::Names;
 
 /// The maximum length of a symbolic link target in Linux, in bytes.
 const LONGEST_TARGET: u64 = 4095;
 
-type OpResult<T = ()> = Result<T, Trouble>;
+type OpResult<T = ()> = Result<T, FailureCause>;
 type Place = (DirId, FileId);
 
 /// A reusable buffer for a name, to avoid an allocation per operation.
@@ -39,24 +39,24 @@ impl Name {
     }
 }
 
-impl Posix {
+impl PosixEngine {
     pub(super) fn mkdir(&mut self, dir: DirId, parent: DirId) -> OpResult {
-        if !self.shared.share.makes_directories() {
+        if !self.shared.shard.makes_directories() {
             self.shared.tree.insert(dir, Some(parent));
             return Ok(());
         }
         let made = self.try_mkdir(dir, parent);
         match made {
             Ok(()) => self.shared.tree.insert(dir, Some(parent)),
-            Err(Trouble::Os(Errno::EXIST)) if self.redoes() => {
+            Err(FailureCause::Os(Errno::EXIST)) if self.redoes() => {
                 // If it is known with another parent, a later operation has created it there again.
                 if self.shared.tree.known(dir).is_none() {
                     self.shared.tree.insert(dir, Some(parent));
                 }
                 return Ok(());
             }
-            Err(Trouble::Os(Errno::EXIST)) => {}
-            Err(Trouble::Os(Errno::NOENT)) if self.redoes() => {}
+            Err(FailureCause::Os(Errno::EXIST)) => {}
+            Err(FailureCause::Os(Errno::NOENT)) if self.redoes() => {}
             Err(_) => self.shared.tree.insert(dir, None),
         }
         made
@@ -75,7 +75,7 @@ impl Posix {
     pub(super) fn rmdir(&mut self, dir: DirId, parent: DirId) -> OpResult {
         if self.shared.tree.known(dir) == Some(None) {
             self.shared.tree.remove(dir);
-            return Err(Trouble::NeverMade);
+            return Err(FailureCause::NotCreated);
         }
         self.dirs.forget(dir);
         let redo = self.redoes();
@@ -95,11 +95,11 @@ impl Posix {
     pub(super) fn create(&mut self, file: FileId, parent: DirId, size: u64, content: Content) -> OpResult {
         match self.try_create(file, parent, size, content) {
             // A foreign file is neither removed nor recorded as missing.
-            Err(trouble @ (Trouble::Os(Errno::EXIST) | Trouble::NeverMade)) => Err(trouble),
-            Err(Trouble::Os(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR)) if self.redoes() => Ok(()),
-            Err(trouble) => {
+            Err(cause @ (FailureCause::Os(Errno::EXIST) | FailureCause::NotCreated)) => Err(cause),
+            Err(FailureCause::Os(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR)) if self.redoes() => Ok(()),
+            Err(cause) => {
                 self.lose((parent, file));
-                Err(trouble)
+                Err(cause)
             }
             Ok(()) => Ok(()),
         }
@@ -142,7 +142,7 @@ impl Posix {
     /// Opens a file for writing.
     pub(super) fn open(&mut self, file: FileId, parent: DirId) -> OpResult<OwnedFd> {
         if self.shared.lost.contains(parent, file) {
-            return Err(Trouble::NeverMade);
+            return Err(FailureCause::NotCreated);
         }
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = self.dirs.open(parent)?;
@@ -152,7 +152,7 @@ impl Posix {
 
     pub(super) fn delete(&mut self, file: FileId, parent: DirId) -> OpResult {
         if self.shared.lost.remove(parent, file) {
-            return Err(Trouble::NeverMade);
+            return Err(FailureCause::NotCreated);
         }
         Ok(unlinkat(
             self.dirs.open(parent)?,
@@ -165,7 +165,7 @@ impl Posix {
         if self.shared.lost.remove(from.0, from.1) {
             // The trace continues with a missing file in place of the replaced one.
             self.lose(to);
-            return Err(Trouble::NeverMade);
+            return Err(FailureCause::NotCreated);
         }
         let renamed = self.with_both_dirs(from, to, |from_dir, from_name, to_dir, to_name| {
             renameat(from_dir, from_name, to_dir, to_name)
@@ -175,7 +175,7 @@ impl Posix {
                 self.shared.lost.remove(to.0, to.1);
             }
             // No space for the new name, or no directory: in the trace the old name no longer exists.
-            Err(trouble) if trouble.is_full() || trouble == Trouble::NeverMade => {
+            Err(cause) if cause.is_full() || cause == FailureCause::NotCreated => {
                 self.unlink(from);
                 self.lose(to);
             }
@@ -187,7 +187,7 @@ impl Posix {
     pub(super) fn link(&mut self, from: Place, to: Place) -> OpResult {
         if self.shared.lost.contains(from.0, from.1) {
             self.shared.lost.insert(to.0, to.1);
-            return Err(Trouble::NeverMade);
+            return Err(FailureCause::NotCreated);
         }
         let redo = self.redoes();
         let linked = self.with_both_dirs(from, to, |from_dir, from_name, to_dir, to_name| {
@@ -200,7 +200,7 @@ impl Posix {
             }
         });
         match linked {
-            Err(Trouble::Os(Errno::EXIST | Errno::NOENT)) | Ok(()) => {}
+            Err(FailureCause::Os(Errno::EXIST | Errno::NOENT)) | Ok(()) => {}
             Err(_) => self.shared.lost.insert(to.0, to.1),
         }
         linked

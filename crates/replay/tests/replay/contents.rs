@@ -69,26 +69,29 @@ fn fill_moves_no_block_and_leaves_nothing_unwritten() {
             let options =
                 Options { threads: 2, data, seed: SEED, grouped_limit_bytes: 64 << 10, ..Options::default() };
             let (_, replay) = replay(&root, &options, &churn());
-            assert_eq!(replay.errors(), [], "{fs}");
+            assert_eq!(replay.failures(), [], "{fs}");
 
             let before = blocks(&root);
-            let filled = fill(&root, SEED, 2, &mut |_| Flow::Go).unwrap();
+            let filled = fill(&root, SEED, 2, &mut |_| Flow::Continue).unwrap();
             assert_eq!((filled.files as usize, filled.errors), (files(&root).len(), 0), "{fs}");
             assert!(filled.bytes > 20 << 20, "{fs}: {filled:?}");
             assert!(before == blocks(&root), "{fs}: blocks have moved");
 
-            let again = fill(&root, SEED, 1, &mut |_| Flow::Go).unwrap();
+            let again = fill(&root, SEED, 1, &mut |_| Flow::Continue).unwrap();
             assert_eq!(again.bytes, 0, "{fs}: filled ranges are not filled again");
             let verified = verify(&root, SEED).unwrap();
-            assert_eq!((verified.wrong, verified.first_wrong.as_deref()), (0, None), "{fs}");
+            assert_eq!((verified.mismatches, verified.first_mismatch.as_deref()), (0, None), "{fs}");
             assert!(verified.bytes >= filled.bytes, "{fs}: {verified:?}");
-            assert!(verify(&root, SEED + 1).unwrap().wrong > 0, "{fs}: another seed gives other contents");
+            assert!(
+                verify(&root, SEED + 1).unwrap().mismatches > 0,
+                "{fs}: another seed gives other contents"
+            );
 
             let spoilt = root.join("f19a");
             OpenOptions::new().write(true).open(&spoilt).unwrap().write_at(b"?", 4099).unwrap();
             let verified = verify(&root, SEED).unwrap();
             assert_eq!(
-                (verified.wrong, verified.first_wrong.as_deref()),
+                (verified.mismatches, verified.first_mismatch.as_deref()),
                 (1, Some("f19a at byte 4096")),
                 "{fs}"
             );
@@ -101,9 +104,10 @@ fn fill_can_be_stopped_and_continued() {
     let Some(image) = Image::new("ext4", 320, &["-q"]) else { return };
     let root = image.root();
     replay(&root, &Options::default(), &creates(0, 3000, ROOT, 50_000).collect::<Vec<_>>());
-    let stopped = fill(&root, SEED, 2, &mut |bytes| if bytes > 0 { Flow::Stop } else { Flow::Go }).unwrap();
+    let stopped =
+        fill(&root, SEED, 2, &mut |bytes| if bytes > 0 { Flow::Stop } else { Flow::Continue }).unwrap();
     assert!((1..3000).contains(&stopped.files), "{stopped:?}");
-    let rest = fill(&root, SEED, 2, &mut |_| Flow::Go).unwrap();
+    let rest = fill(&root, SEED, 2, &mut |_| Flow::Continue).unwrap();
     assert_eq!((stopped.bytes + rest.bytes, rest.files), (3000 * 50_000, 3000));
 }
 
@@ -129,9 +133,9 @@ fn renamed_files_verify_and_corrupted_ones_do_not() {
     ops.push(Op::Append { file: to_file, parent: ROOT, len: 9_999 });
     replay(root.path(), &options, &ops);
     let verified = verify(root.path(), SEED).unwrap();
-    assert_eq!((verified.files, verified.bytes, verified.wrong), (1, 11_000, 0));
+    assert_eq!((verified.files, verified.bytes, verified.mismatches), (1, 11_000, 0));
     OpenOptions::new().write(true).open(root.path().join("f6")).unwrap().write_at(b"spoilt", 500).unwrap();
-    assert_eq!(verify(root.path(), SEED).unwrap().first_wrong.as_deref(), Some("f6 at byte 496"));
+    assert_eq!(verify(root.path(), SEED).unwrap().first_mismatch.as_deref(), Some("f6 at byte 496"));
 }
 
 #[test]
@@ -140,6 +144,6 @@ fn foreign_files_are_ignored() {
     fs::write(root.path().join("README"), "not ours").unwrap();
     fs::create_dir(root.path().join("docs")).unwrap();
     fs::write(root.path().join("docs/f1"), "not ours").unwrap();
-    assert_eq!(fill(root.path(), SEED, 1, &mut |_| Flow::Go).unwrap().files, 0);
+    assert_eq!(fill(root.path(), SEED, 1, &mut |_| Flow::Continue).unwrap().files, 0);
     assert_eq!(verify(root.path(), SEED).unwrap().files, 0);
 }

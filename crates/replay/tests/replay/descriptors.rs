@@ -29,17 +29,17 @@ fn thousands_of_directories_need_few_descriptors() {
             let mut most = 0;
             let mut watch = |_: &_| {
                 most = most.max(std::fs::read_dir("/proc/self/fd").unwrap().count());
-                Flow::Go
+                Flow::Continue
             };
             let outcome = replay.run(&mut Vec::from(&ops[..]).into_iter(), None, &mut watch).unwrap();
-            assert_eq!((outcome.operations as usize, replay.errors()), (ops.len(), [].as_slice()));
+            assert_eq!((outcome.operations as usize, replay.failures()), (ops.len(), [].as_slice()));
             assert!((10..LIMIT as usize).contains(&most), "{most} descriptors");
             let verified = verify(root.path(), 0).unwrap();
             assert_eq!(
-                (verified.files, verified.wrong),
+                (verified.files, verified.mismatches),
                 (2 * u64::from(DEEP + WIDE), 0),
                 "{:?}",
-                verified.first_wrong
+                verified.first_mismatch
             );
             remove(root.path());
         }

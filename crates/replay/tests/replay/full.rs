@@ -3,7 +3,7 @@
 use crate::common::image::Image;
 use crate::common::{creates, dir, replay, tree};
 use rustix::ioctl::{Setter, ioctl, opcode};
-use senesce_replay::{Data, Ended, Flow, OnFull, Options, Verified, fill, verify};
+use senesce_replay::{Data, Flow, OnFull, Options, StopReason, VerifyReport, fill, verify};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 const MIB: u64 = 1 << 20;
@@ -20,7 +20,7 @@ fn options(threads: usize, data: Data) -> Options {
 
 /// The number of operations of a type that failed with an error.
 fn count(replay: &senesce_replay::Replay, kind: &str, error: &str) -> u64 {
-    replay.errors().iter().filter(|e| e.kind == kind && e.error == error).map(|e| e.count).sum()
+    replay.failures().iter().filter(|e| e.kind == kind && e.error == error).map(|e| e.count).sum()
 }
 
 #[test]
@@ -39,20 +39,20 @@ fn file_that_does_not_fit_is_skipped_with_later_operations() {
         ops.extend((0..100).map(|file| Op::Delete { file: FileId(1000 + file), parent: ROOT }));
         ops.push(Op::Rmdir { dir: DIR, parent: ROOT });
         let (outcome, whole) = replay(&image.root(), &options(threads, data), &ops);
-        assert_eq!((outcome.operations, outcome.ended), (ops.len() as u64, Ended::Source));
-        assert_eq!(tree(&image.root()).len(), 0, "{:?}", whole.errors());
+        assert_eq!((outcome.operations, outcome.stop_reason), (ops.len() as u64, StopReason::EndOfSource));
+        assert_eq!(tree(&image.root()).len(), 0, "{:?}", whole.failures());
 
         let (_, first) = replay(&image.root(), &options(threads, data), &ops[..201]);
         let lost = count(&first, "create", "ENOSPC");
-        assert!((50..90).contains(&lost), "{:?}", first.errors());
+        assert!((50..90).contains(&lost), "{:?}", first.failures());
         assert_eq!(count(&first, "truncate", "skipped: file was never made"), lost);
-        assert_eq!(first.errors().len(), 2, "{:?}", first.errors());
+        assert_eq!(first.failures().len(), 2, "{:?}", first.failures());
         let sizes = || {
             std::fs::read_dir(image.root().join("d1")).unwrap().map(|e| e.unwrap().metadata().unwrap().len())
         };
         assert!(sizes().all(|size| size == MIB / 2), "no file is left in part");
         assert_eq!(sizes().count() as u64, 100 - lost);
-        assert_eq!(verify(&image.root(), 0).unwrap().wrong, 0);
+        assert_eq!(verify(&image.root(), 0).unwrap().mismatches, 0);
     }
 }
 
@@ -63,17 +63,17 @@ fn run_stops_on_full_file_system() {
         let ops: Vec<Op> = creates(0, 5000, ROOT, 64 << 10).collect();
         let options = Options { on_full: OnFull::Stop, ..options(threads, Data::Auto) };
         let (outcome, mut first) = replay(&image.root(), &options, &ops);
-        assert_eq!(outcome.ended, Ended::Full);
+        assert_eq!(outcome.stop_reason, StopReason::Full);
         let failed = count(&first, "create", "ENOSPC");
-        assert!(failed >= 1 && (threads > 1 || failed == 1), "{:?}", first.errors());
+        assert!(failed >= 1 && (threads > 1 || failed == 1), "{:?}", first.failures());
         assert_eq!(tree(&image.root()).len() as u64, outcome.operations - failed);
         assert!(outcome.operations < 3000, "{outcome:?}");
 
         // With free space again, the same replay continues.
         (0..100).for_each(|file| drop(std::fs::remove_file(image.root().join(format!("f{file:x}")))));
         let more: Vec<Op> = creates(9000, 20, ROOT, 64 << 10).collect();
-        let again = first.run(&mut more.into_iter(), Some(20), &mut |_| Flow::Go).unwrap();
-        assert_eq!((again.operations, again.ended), (20, Ended::Most));
+        let again = first.run(&mut more.into_iter(), Some(20), &mut |_| Flow::Continue).unwrap();
+        assert_eq!((again.operations, again.stop_reason), (20, StopReason::OperationLimit));
     }
 }
 
@@ -83,7 +83,7 @@ fn auto_writes_without_preallocation() {
     for (first, grouped_limit_bytes) in [(0, 0), (10, 64 << 10)] {
         let ops: Vec<Op> = creates(first, 10, ROOT, 10_001).collect();
         let (_, auto) = replay(&image.root(), &Options { grouped_limit_bytes, ..Options::default() }, &ops);
-        assert_eq!(auto.errors(), []);
+        assert_eq!(auto.failures(), []);
         assert_eq!(verify(&image.root(), 0).unwrap(), all_verified(first + 10, (first + 10) * 10_001));
     }
     let ops: Vec<Op> = creates(20, 10, ROOT, 10_000).collect();
@@ -102,8 +102,8 @@ fn auto_writes_where_direct_writes_are_buffered() {
         let ops: Vec<Op> = (0..).zip(sizes).flat_map(|(file, size)| creates(file, 1, ROOT, size)).collect();
         let grouped = Options { inline_limit_bytes: 0, grouped_limit_bytes: 64 << 10, ..Options::default() };
         let (_, auto) = replay(&image.root(), &grouped, &ops);
-        assert_eq!(auto.errors(), []);
-        let filled = fill(&image.root(), 0, 1, &mut |_| Flow::Go).unwrap();
+        assert_eq!(auto.failures(), []);
+        let filled = fill(&image.root(), 0, 1, &mut |_| Flow::Continue).unwrap();
         assert_eq!((filled.files, filled.errors), (sizes.len() as u64, 0));
         let verified = verify(&image.root(), 0).unwrap();
         assert_eq!(verified, all_verified(sizes.len() as u64, sizes.iter().sum()), "{mkfs:?}, {mount}");
@@ -111,8 +111,8 @@ fn auto_writes_where_direct_writes_are_buffered() {
 }
 
 /// The result for files whose bytes were all written and compared.
-fn all_verified(files: u64, bytes: u64) -> Verified {
-    Verified { files, bytes, ..Verified::default() }
+fn all_verified(files: u64, bytes: u64) -> VerifyReport {
+    VerifyReport { files, bytes, ..VerifyReport::default() }
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn ranges_not_compared_are_counted() {
     ops.push(Op::Truncate { file: FileId(1), parent: ROOT, size: 20_000 });
     ops.push(Op::Punch { file: FileId(1), parent: ROOT, offset: 2048, len: 2048 });
     let (_, replay) = replay(&image.root(), &Options { data: Data::Write, ..Options::default() }, &ops);
-    assert_eq!(replay.errors(), []);
+    assert_eq!(replay.failures(), []);
     let verified = verify(&image.root(), 0).unwrap();
     // The last block of the first file is written completely.
     let (bytes, unwritten, holes) = (10 * 1024 - 2048, 5000, 2048 + 20_000 - 10 * 1024 + 3000);
@@ -141,10 +141,10 @@ fn lost_device_is_counted_without_panic() {
         shut_down(&image);
         let mut ops: Vec<Op> = creates(100, 10, ROOT, 10_000).collect();
         ops.extend((0..10).map(|file| Op::Delete { file: FileId(file), parent: ROOT }));
-        let outcome = replay.run(&mut ops.into_iter(), None, &mut |_| Flow::Go).unwrap();
-        assert_eq!((outcome.operations, outcome.ended), (20, Ended::Source));
-        assert_eq!(count(&replay, "create", "EIO"), 10, "{fs}: {:?}", replay.errors());
-        assert_eq!(count(&replay, "delete", "EIO"), 10, "{fs}: {:?}", replay.errors());
+        let outcome = replay.run(&mut ops.into_iter(), None, &mut |_| Flow::Continue).unwrap();
+        assert_eq!((outcome.operations, outcome.stop_reason), (20, StopReason::EndOfSource));
+        assert_eq!(count(&replay, "create", "EIO"), 10, "{fs}: {:?}", replay.failures());
+        assert_eq!(count(&replay, "delete", "EIO"), 10, "{fs}: {:?}", replay.failures());
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ager::git::{
     ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample, working_tree_digest,
 };
-use senesce_replay::{Ended, Flow, Options, Replay};
+use senesce_replay::{Flow, Options, Replay, StopReason};
 use trace::{SavedLabels, Source, TraceInfo, TraceReader, save_labelled};
 
 /// A sample repository with this number of commits.
@@ -21,9 +21,9 @@ fn sample_repository(commits: u64, seed: u64) -> tempfile::TempDir {
 
 /// Applies all operations that `source` currently has.
 fn apply(replay: &mut Replay, source: &mut dyn Source) {
-    let outcome = replay.run(source, None, &mut |_| Flow::Go).unwrap();
-    assert_eq!(outcome.ended, Ended::Source);
-    assert_eq!(replay.errors(), [], "operations failed");
+    let outcome = replay.run(source, None, &mut |_| Flow::Continue).unwrap();
+    assert_eq!(outcome.stop_reason, StopReason::EndOfSource);
+    assert_eq!(replay.failures(), [], "operations failed");
 }
 
 /// Pulls `pulls` commits both ways and compares the trees after every `every` commits.
@@ -92,7 +92,7 @@ fn git_directory_has_the_objects_that_git_writes() {
     let labels = extracted.labels();
     let options = Options { threads: 2, ..Options::default() };
     let mut replay = Replay::labelled(replay_dir.path(), &options, labels).unwrap();
-    apply(&mut replay, &mut trace::Checked::new(&mut extracted));
+    apply(&mut replay, &mut trace::ValidatingSource::new(&mut extracted));
     let (real, made) = (below_git(live_dir.path()), below_git(replay_dir.path()));
     assert_eq!(real.loose.keys().collect::<Vec<_>>(), made.loose.keys().collect::<Vec<_>>());
     // Another implementation of the same compression differs by a few bytes per object.
@@ -154,7 +154,7 @@ fn saved_history_replays_without_its_repository() {
         apply(&mut replay, &mut source);
     }
     let mut reader = TraceReader::open(&path).unwrap();
-    let labels = SavedLabels::beside(&path, &reader.summary().sha256).unwrap().expect("the trace has labels");
+    let labels = SavedLabels::load(&path, &reader.summary().sha256).unwrap().expect("the trace has labels");
     assert!(labels.has_contents());
     let options = Options { threads: 2, ..Options::default() };
     let mut replay = Replay::labelled(trees[1].path(), &options, Arc::new(labels)).unwrap();
@@ -207,8 +207,8 @@ fn interrupted_replay_can_be_redone() {
         let mut source = extracted();
         let options = Options { redo_first: cut, threads: 2, ..Options::default() };
         let mut replay = Replay::labelled(twice.path(), &options, source.labels()).unwrap();
-        cut = replay.run(&mut source, most, &mut |_| Flow::Go).unwrap().operations;
-        assert_eq!(replay.errors(), []);
+        cut = replay.run(&mut source, most, &mut |_| Flow::Continue).unwrap().operations;
+        assert_eq!(replay.failures(), []);
     }
     assert_eq!(working_tree_digest(once.path()).unwrap(), working_tree_digest(twice.path()).unwrap());
 }

@@ -32,7 +32,7 @@ fn aged(fs: &str, mebibytes: u64, options: &Options, trace: &[Op]) -> Option<f64
     let mkfs: &[&str] = if fs == "ext4" { &["-q", "-b", "4096", "-N", "20000"] } else { &["-q"] };
     let image = Image::new(fs, mebibytes, mkfs)?;
     let (_, replay) = replay(&image.root(), options, trace);
-    assert_eq!(replay.errors(), [], "{fs}");
+    assert_eq!(replay.failures(), [], "{fs}");
     Some(extents_per_file(&image.root()))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{creates, dir, replay, traces, tree};
 use proptest::prelude::*;
-use senesce_replay::{Data, Ended, Flow, OnFull, Options, Outcome, Replay, verify};
+use senesce_replay::{Data, Flow, OnFull, Options, Outcome, Replay, StopReason, verify};
 use trace::{DirId, FileId, Op, ROOT};
 
 fn options(threads: usize) -> Options {
@@ -30,13 +30,13 @@ proptest! {
     fn tree_is_independent_of_threads(ops in traces(400)) {
         let alone = dir();
         let (outcome, first) = replay(alone.path(), &options(1), &ops);
-        prop_assert_eq!(outcome, Outcome { operations: ops.len() as u64, ended: Ended::Source });
-        prop_assert_eq!(first.errors(), &[]);
+        prop_assert_eq!(outcome, Outcome { operations: ops.len() as u64, stop_reason: StopReason::EndOfSource });
+        prop_assert_eq!(first.failures(), &[]);
         for threads in [2, 8] {
             let shared = dir();
             let (outcome, replay) = replay(shared.path(), &options(threads), &ops);
             prop_assert_eq!(outcome.operations, ops.len() as u64);
-            prop_assert_eq!(replay.errors(), &[]);
+            prop_assert_eq!(replay.failures(), &[]);
             prop_assert_eq!(tree(alone.path()), tree(shared.path()));
         }
     }
@@ -46,14 +46,14 @@ proptest! {
         let root = dir();
         let named_once = |op: &Op| !matches!(op, Op::Rename { .. } | Op::Link { .. });
         replay(root.path(), &options(2), &ops.into_iter().filter(named_once).collect::<Vec<_>>());
-        prop_assert_eq!(verify(root.path(), 7).unwrap().first_wrong, None);
+        prop_assert_eq!(verify(root.path(), 7).unwrap().first_mismatch, None);
     }
 
     #[test]
     fn word_sized_data_written_under_several_names_verifies(ops in traces(300)) {
         let root = dir();
         replay(root.path(), &options(2), &ops.into_iter().map(in_words).collect::<Vec<_>>());
-        prop_assert_eq!(verify(root.path(), 7).unwrap().first_wrong, None);
+        prop_assert_eq!(verify(root.path(), 7).unwrap().first_mismatch, None);
     }
 
     #[test]
@@ -64,14 +64,14 @@ proptest! {
         let mut source = ops.clone().into_iter();
         let mut done = 0;
         for cut in cuts {
-            let outcome = replay.run(&mut source, Some(cut), &mut |_| Flow::Go).unwrap();
+            let outcome = replay.run(&mut source, Some(cut), &mut |_| Flow::Continue).unwrap();
             let left = ops.len() as u64 - done;
             prop_assert_eq!(outcome.operations, cut.min(left));
-            prop_assert_eq!(outcome.ended, if cut <= left { Ended::Most } else { Ended::Source });
+            prop_assert_eq!(outcome.stop_reason, if cut <= left { StopReason::OperationLimit } else { StopReason::EndOfSource });
             done += outcome.operations;
         }
-        replay.run(&mut source, None, &mut |_| Flow::Go).unwrap();
-        prop_assert_eq!(replay.errors(), &[]);
+        replay.run(&mut source, None, &mut |_| Flow::Continue).unwrap();
+        prop_assert_eq!(replay.failures(), &[]);
         prop_assert_eq!(tree(whole.path()), tree(parts.path()));
     }
 
@@ -82,7 +82,7 @@ proptest! {
         let cut = cut.index(ops.len() + 1);
         replay(twice.path(), &options(1), &ops[..cut]);
         let (_, again) = replay(twice.path(), &Options { redo_first: cut as u64, ..options(2) }, &ops);
-        prop_assert_eq!(again.errors(), &[]);
+        prop_assert_eq!(again.failures(), &[]);
         prop_assert_eq!(tree(whole.path()), tree(twice.path()));
     }
 }
@@ -93,7 +93,7 @@ fn new_replay_continues_in_directories_of_earlier_one() {
     let nested: Vec<Op> = (1..9).map(|dir| Op::Mkdir { dir: DirId(dir), parent: DirId(dir - 1) }).collect();
     replay(root.path(), &options(1), &nested);
     let (_, later) = replay(root.path(), &options(1), &creates(1, 1, DirId(8), 10).collect::<Vec<_>>());
-    assert_eq!(later.errors(), []);
+    assert_eq!(later.failures(), []);
     assert!(root.path().join("d1/d2/d3/d4/d5/d6/d7/d8/f1").is_file());
 }
 
@@ -108,11 +108,11 @@ fn watch_sees_progress_and_can_stop() {
         let mut watch = |progress: &senesce_replay::Progress| {
             assert!(progress.operations > seen);
             seen = progress.operations;
-            if seen >= 1000 { Flow::Stop } else { Flow::Go }
+            if seen >= 1000 { Flow::Stop } else { Flow::Continue }
         };
         let outcome =
             replay.run(&mut Vec::from(&ops[before as usize..]).into_iter(), None, &mut watch).unwrap();
-        assert_eq!(outcome.ended, Ended::Watch);
+        assert_eq!(outcome.stop_reason, StopReason::Cancelled);
         assert!((1000..2000).contains(&outcome.operations), "{outcome:?}");
         assert_eq!(tree(root.path()).len() as u64 - before, outcome.operations);
     }
@@ -129,7 +129,7 @@ fn failed_operations_are_counted_and_the_rest_continues() {
     let (outcome, replay) = replay(root.path(), &options(2), &ops);
     assert_eq!(outcome.operations, 8);
     let errors: Vec<_> = replay
-        .errors()
+        .failures()
         .iter()
         .map(|e| (e.kind.as_str(), e.error.as_str(), e.count, e.first.as_str()))
         .collect();
@@ -161,6 +161,6 @@ fn options_are_parsed_from_words() {
 fn null_engine_only_counts() {
     let mut replay = Replay::null(&options(2));
     let ops: Vec<Op> = creates(0, 10_000, DirId(3), 5).collect();
-    let outcome = replay.run(&mut ops.into_iter(), Some(9_000), &mut |_| Flow::Go).unwrap();
-    assert_eq!(outcome, Outcome { operations: 9_000, ended: Ended::Most });
+    let outcome = replay.run(&mut ops.into_iter(), Some(9_000), &mut |_| Flow::Continue).unwrap();
+    assert_eq!(outcome, Outcome { operations: 9_000, stop_reason: StopReason::OperationLimit });
 }

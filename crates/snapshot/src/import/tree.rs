@@ -56,7 +56,7 @@ pub fn entry(kind: Kind, inode: u64) -> Entry {
 pub fn names(path: &[u8]) -> Result<Vec<&[u8]>, String> {
     let names: Vec<&[u8]> =
         path.split(|byte| *byte == b'/').filter(|name| !matches!(name, [] | [b'.'])).collect();
-    match names.iter().find(|name| !trace::is_name(name)) {
+    match names.iter().find(|name| !trace::is_valid_name(name)) {
         Some(name) => Err(format!("{} is not a valid file name", super::text::shown(name))),
         None => Ok(names),
     }

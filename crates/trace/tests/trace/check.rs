@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use proptest::prelude::*;
-use senesce_trace::{Checked, Content, DirId, Error, FileId, Op, ROOT, Source, Stat};
+use senesce_trace::{Content, DirId, Error, FileId, Op, ROOT, Source, Stat, ValidatingSource};
 
 use crate::support::{drain, op_on};
 
@@ -67,7 +67,7 @@ fn valid_operations_pass() {
         mkdir(E, ROOT),
         rmdir(D, ROOT),
     ];
-    let mut source = Checked::new(ops.clone().into_iter());
+    let mut source = ValidatingSource::new(ops.clone().into_iter());
     assert_eq!(source.remaining(), Some(ops.len() as u64));
     assert_eq!(drain(&mut source).unwrap(), ops);
 }
@@ -104,7 +104,7 @@ fn invalid_operations_are_reported() {
         ),
     ] {
         let ops = there.into_iter().chain([op]).collect::<Vec<_>>();
-        let error = drain(Checked::new(ops.into_iter())).unwrap_err().to_string();
+        let error = drain(ValidatingSource::new(ops.into_iter())).unwrap_err().to_string();
         assert_eq!(error, format!("generating operations: operation 4, {said}"));
     }
 }
@@ -115,7 +115,7 @@ proptest! {
     fn accepted_operations_succeed_on_file_system(ops in prop::collection::vec(op_on((0..4u64).boxed(), (0..4u32).boxed()), 0..300)) {
         let root = tempfile::tempdir().unwrap();
         let mut disk = Disk(HashMap::from([(ROOT, root.path().to_path_buf())]));
-        let mut source = Checked::new(Single(ops.clone().into_iter()));
+        let mut source = ValidatingSource::new(Single(ops.clone().into_iter()));
         let (mut passed, mut batch) = (Vec::new(), Vec::new());
         for op in ops {
             if source.next_batch(&mut batch).is_ok() {

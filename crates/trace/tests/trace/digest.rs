@@ -1,6 +1,6 @@
 //! The digest of a trace never changes.
 
-use senesce_trace::{Digesting, TraceDigest};
+use senesce_trace::{DigestingSource, TraceDigest};
 
 use crate::support::{drain, each_kind};
 
@@ -30,7 +30,7 @@ fn digest_depends_on_order() {
 
 #[test]
 fn passing_operations_are_digested() {
-    let mut source = Digesting::new(each_kind().into_iter());
+    let mut source = DigestingSource::new(each_kind().into_iter());
     assert_eq!(source.sha256(), TraceDigest::new().finish());
     assert_eq!(drain(&mut source).unwrap(), each_kind());
     assert_eq!(source.sha256(), GOLDEN);

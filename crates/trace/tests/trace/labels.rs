@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use senesce_trace::{
     BlobId, BlobPack, BlobPackWriter, DirId, Error, FileId, FileLabel, LabelWriter, Labels, SavedLabels,
-    blobs_path, is_name, labels_path,
+    blobs_path, is_valid_name, labels_path,
 };
 
 const DIGEST: &str = "of the trace";
@@ -23,7 +23,7 @@ fn directory() -> tempfile::TempDir {
 }
 
 fn any_name() -> impl Strategy<Value = Vec<u8>> {
-    prop::collection::vec(any::<u8>(), 1..40).prop_filter("no name", |name| is_name(name))
+    prop::collection::vec(any::<u8>(), 1..40).prop_filter("no name", |name| is_valid_name(name))
 }
 
 fn any_files() -> impl Strategy<Value = Files> {
@@ -73,7 +73,7 @@ proptest! {
         let trace = dir.path().join("a.parquet");
         write_labels(&trace, &files, &dirs);
         write_blobs(&trace, &blobs);
-        let labels = SavedLabels::beside(&trace, DIGEST).unwrap().unwrap();
+        let labels = SavedLabels::load(&trace, DIGEST).unwrap().unwrap();
         for (file, label) in &files {
             prop_assert_eq!(labels.file(FileId(*file)), Some(label.clone()));
         }
@@ -100,7 +100,7 @@ proptest! {
             false => *place.get_mut(&mut bytes) ^= flip,
         }
         fs::write(&path, bytes).unwrap();
-        let error = SavedLabels::beside(&trace, DIGEST).err().expect("damaged labels must be rejected");
+        let error = SavedLabels::load(&trace, DIGEST).err().expect("damaged labels must be rejected");
         prop_assert!(matches!(error, Error::Labels { .. }), "{}", error);
         prop_assert!(!error.to_string().contains('\n'));
     }
@@ -119,9 +119,9 @@ proptest! {
 fn labels_of_another_trace_are_rejected() {
     let dir = directory();
     let trace = dir.path().join("a.parquet");
-    assert!(SavedLabels::beside(&trace, DIGEST).unwrap().is_none());
+    assert!(SavedLabels::load(&trace, DIGEST).unwrap().is_none());
     example(&trace);
-    let error = SavedLabels::beside(&trace, "of another one").err().unwrap().to_string();
+    let error = SavedLabels::load(&trace, "of another one").err().unwrap().to_string();
     assert!(error.contains("another trace"), "{error}");
 }
 
@@ -131,20 +131,20 @@ fn trace_is_rejected_as_labels() {
     let trace = dir.path().join("a.parquet");
     crate::support::write(&trace, &crate::support::each_kind());
     fs::rename(&trace, labels_path(&trace)).unwrap();
-    let error = SavedLabels::beside(&trace, DIGEST).err().unwrap().to_string();
+    let error = SavedLabels::load(&trace, DIGEST).err().unwrap().to_string();
     assert!(error.contains("another program"), "{error}");
 }
 
 #[test]
 fn names_outside_directory_are_rejected() {
     for name in [&b""[..], b".", b"..", b"a/b", b"/", b"a\0b", &[b'a'; 256]] {
-        assert!(!is_name(name), "{}", name.escape_ascii());
+        assert!(!is_valid_name(name), "{}", name.escape_ascii());
     }
     for name in [&b"..."[..], b"a b", b"\n", &[255], &[b'a'; 255]] {
-        assert!(is_name(name), "{}", name.escape_ascii());
+        assert!(is_valid_name(name), "{}", name.escape_ascii());
     }
     let dir = directory();
     let trace = dir.path().join("a.parquet");
     write_labels(&trace, &BTreeMap::new(), &BTreeMap::from([(1, b"..".to_vec())]));
-    assert!(SavedLabels::beside(&trace, DIGEST).is_err());
+    assert!(SavedLabels::load(&trace, DIGEST).is_err());
 }

@@ -15,7 +15,7 @@ use senesce_ager::snapshots::{
 };
 use snapshot::{ChangeKind, Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, diff};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use trace::{Checked, Op, Source};
+use trace::{Op, Source, ValidatingSource};
 
 /// All operations, each checked to be valid, and the statistics; calls `at` at each checkpoint.
 fn replay(
@@ -27,7 +27,7 @@ fn replay(
         Workload::new(Box::new(snapshots.to_vec()), options.clone()).map_err(|e| e.to_string())?;
     let labels = workload.labels();
     let (mut model, mut all, mut batch) = (Model::default(), Vec::new(), Vec::new());
-    let mut checked = Checked::new(&mut workload);
+    let mut checked = ValidatingSource::new(&mut workload);
     loop {
         checked.next_batch(&mut batch).map_err(|error| error.to_string())?;
         if batch.is_empty() {

@@ -2,14 +2,14 @@
 
 use crate::output;
 use anyhow::{Context as _, Result, bail};
-use betreefs::{Checked, image};
+use betreefs::{CheckReport, image};
 use serde_json::json;
 use std::path::Path;
 
 pub fn run(path: &Path, json: bool) -> Result<()> {
     let found = betreefs::check(image::open_read_only(path)?)
         .with_context(|| format!("checking {}", path.display()))?;
-    let Checked { problems, more_problems, closed, directories, files, orphans, data_bytes } = &found;
+    let CheckReport { problems, more_problems, closed, directories, files, orphans, data_bytes } = &found;
     if json {
         output::json(&json!({
             "clean": problems.is_empty(),

@@ -36,7 +36,7 @@ fn on_modelled(store: &Path, plan: &TransferPlan, on_point: &mut OnPoint) -> Res
 }
 
 pub fn run(args: &args::TransferSize) -> Result<()> {
-    let mut plan = TransferPlan { reads: args.reads, time: args.time, ..TransferPlan::usual(args.seed) };
+    let mut plan = TransferPlan { reads: args.reads, time: args.time, ..TransferPlan::standard(args.seed) };
     if !args.sizes.is_empty() {
         plan.sizes_bytes.clone_from(&args.sizes);
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use senesce_replay::{Flow, Options, Outcome, Replay};
 use tempfile::TempDir;
-use trace::{Checked, Content, DirId, FileId, Op, ROOT};
+use trace::{Content, DirId, FileId, Op, ROOT, ValidatingSource};
 
 /// A directory for a replay, in memory if possible, because traces sync often.
 pub fn dir() -> TempDir {
@@ -21,8 +21,9 @@ pub fn dir() -> TempDir {
 /// Replays `ops` into `root` to the end.
 pub fn replay(root: &Path, options: &Options, ops: &[Op]) -> (Outcome, Replay) {
     let mut replay = Replay::posix(root, options).expect("the root can be opened");
-    let outcome =
-        replay.run(&mut Vec::from(ops).into_iter(), None, &mut |_| Flow::Go).expect("a list has no errors");
+    let outcome = replay
+        .run(&mut Vec::from(ops).into_iter(), None, &mut |_| Flow::Continue)
+        .expect("a list has no errors");
     (outcome, replay)
 }
 
@@ -70,7 +71,7 @@ pub fn traces(most: usize) -> impl Strategy<Value = Vec<Op>> {
         |dice| {
             let mut model = Model::default();
             let ops: Vec<Op> = dice.into_iter().filter_map(|dice| model.next(dice)).collect();
-            let mut checked = Checked::new(ops.clone().into_iter());
+            let mut checked = ValidatingSource::new(ops.clone().into_iter());
             let mut batch = vec![Op::Checkpoint { number: 0 }];
             while !batch.is_empty() {
                 trace::Source::next_batch(&mut checked, &mut batch)

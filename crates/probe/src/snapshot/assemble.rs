@@ -1,6 +1,6 @@
 //! Sorts the results of a parallel walk into scan order, which is independent of the threads.
 
-use super::walk::{File, Part, Walked};
+use super::walk::{File, FileBatch, WalkResult};
 use rayon::prelude::*;
 use snapshot::{Entry, Info, Key, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::collections::HashSet;
@@ -9,25 +9,25 @@ use std::collections::HashSet;
 enum Child<'w> {
     /// The directory with this number.
     Dir(u32, Vec<u8>),
-    /// A file of a part.
-    File(&'w Part, &'w File),
+    /// A file of a batch.
+    File(&'w FileBatch, &'w File),
 }
 
 impl Child<'_> {
     fn name(&self) -> &[u8] {
         match self {
             Child::Dir(_, name) => name,
-            Child::File(part, file) => part.name(file),
+            Child::File(batch, file) => batch.name(file),
         }
     }
 }
 
 /// Creates the snapshot.
-pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
+pub fn assemble(info: Info, walked: WalkResult, key: Option<&Key>) -> Snapshot {
     let mut children: Vec<Vec<Child>> = walked.dirs.iter().map(|_| Vec::new()).collect();
-    for part in &walked.parts {
-        for file in &part.files {
-            children[file.dir as usize].push(Child::File(part, file));
+    for batch in &walked.batches {
+        for file in &batch.files {
+            children[file.dir as usize].push(Child::File(batch, file));
         }
     }
     let dirs = walked.dirs.iter().enumerate().skip(1).filter(|(_, dir)| dir.entry.is_some());
@@ -56,11 +56,11 @@ pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
                 let place = builder.add(Entry { parent, ..entry(number) }, &name, &[]);
                 levels.push((place, std::mem::take(&mut children[number as usize]).into_iter()));
             }
-            Some(Child::File(part, file)) => {
+            Some(Child::File(batch, file)) => {
                 let has_extents = file.entry.kind == Kind::File
                     && (file.entry.links < 2 || linked.insert(file.entry.inode));
-                let extents = if has_extents { part.extents(file) } else { &[] };
-                builder.add(Entry { parent, ..file.entry.clone() }, part.name(file), extents);
+                let extents = if has_extents { batch.extents(file) } else { &[] };
+                builder.add(Entry { parent, ..file.entry.clone() }, batch.name(file), extents);
             }
         }
     }

@@ -8,28 +8,30 @@ use trace::{DirId, Op};
 
 use crate::Error;
 
-/// The share of one of several processes.
+/// The part of a trace that one of several processes applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Share {
-    /// Its number, starting at 0.
-    pub part: u32,
+pub struct Shard {
+    /// The number of the process, starting at 0.
+    #[serde(rename = "part")]
+    pub rank: u32,
     /// Number of processes.
-    pub parts: u32,
+    #[serde(rename = "parts")]
+    pub ranks: u32,
 }
 
-impl Share {
-    /// The share of a single process.
-    pub const WHOLE: Share = Share { part: 0, parts: 1 };
+impl Shard {
+    /// The whole trace, for a single process.
+    pub const WHOLE: Shard = Shard { rank: 0, ranks: 1 };
 
     /// Whether the files of a directory belong to this process.
-    pub fn has(self, dir: DirId) -> bool {
+    pub fn contains(self, dir: DirId) -> bool {
         // Mixed (Fibonacci hashing), because the threads of a process take the numbers in turn.
-        (dir.0.wrapping_mul(0x9e37_79b9) >> 16) % self.parts == self.part
+        (dir.0.wrapping_mul(0x9e37_79b9) >> 16) % self.ranks == self.rank
     }
 
     /// Whether this process creates the directories; the others only record them.
     pub(crate) fn makes_directories(self) -> bool {
-        self.part == 0
+        self.rank == 0
     }
 
     /// Replaces `picked` by the operations of `ops` that belong to this process.
@@ -44,11 +46,11 @@ impl Share {
                 | Op::Truncate { parent, .. }
                 | Op::Punch { parent, .. }
                 | Op::Delete { parent, .. }
-                | Op::Fsync { parent, .. } => self.has(parent),
+                | Op::Fsync { parent, .. } => self.contains(parent),
                 Op::Rename { parent, to_parent, .. } | Op::Link { parent, to_parent, .. }
                     if parent == to_parent =>
                 {
-                    self.has(parent)
+                    self.contains(parent)
                 }
                 Op::Rename { .. } | Op::Link { .. } | Op::Rmdir { .. } | Op::Checkpoint { .. } => {
                     return Err(Error::NotShared { op: op.to_string() });
@@ -69,14 +71,15 @@ mod tests {
 
     #[test]
     fn directories_are_distributed_evenly() {
-        for parts in [1, 2, 3, 7] {
-            let mut counts = vec![0; parts as usize];
+        for ranks in [1, 2, 3, 7] {
+            let mut counts = vec![0; ranks as usize];
             for dir in (0..7000).map(DirId) {
-                let owners: Vec<u32> = (0..parts).filter(|&part| Share { part, parts }.has(dir)).collect();
+                let owners: Vec<u32> =
+                    (0..ranks).filter(|&rank| Shard { rank, ranks }.contains(dir)).collect();
                 assert_eq!(owners.len(), 1);
                 counts[owners[0] as usize] += 1;
             }
-            let even = 7000 / parts;
+            let even = 7000 / ranks;
             assert!(counts.iter().all(|&n| n > even * 9 / 10 && n < even * 11 / 10), "{counts:?}");
         }
     }
@@ -86,10 +89,10 @@ mod tests {
         let (file, to_file) = (FileId(1), FileId(2));
         let rename = |to_parent| Op::Rename { file, parent: DirId(1), to_file, to_parent };
         let mut picked = Vec::new();
-        let share = Share { part: 0, parts: 2 };
-        share.pick(&[rename(DirId(1))], &mut picked).unwrap();
+        let shard = Shard { rank: 0, ranks: 2 };
+        shard.pick(&[rename(DirId(1))], &mut picked).unwrap();
         for op in [rename(DirId(2)), Op::Rmdir { dir: DirId(2), parent: DirId(1) }] {
-            let error = share.pick(&[op], &mut picked).unwrap_err().to_string();
+            let error = shard.pick(&[op], &mut picked).unwrap_err().to_string();
             assert!(error.contains(&op.to_string()), "{error}");
         }
     }

@@ -1,7 +1,7 @@
 //! Examines every name of a tree in parallel.
 
 use super::bulk::Bulk;
-use super::look::{Examiner, Found, Unsupported, examine_dir};
+use super::examine::{Examined, Examiner, Unsupported, examine_dir};
 use crate::{Error, Result};
 use rustix::io::Errno;
 use snapshot::{Entry, Extent, Key};
@@ -15,11 +15,11 @@ use std::sync::{Mutex, MutexGuard};
 use tree::{DirOp, ListedFile, Names, PerThread, Visitor, open_dir, walk_parallel};
 
 /// The result of a walk.
-pub struct Walked {
+pub struct WalkResult {
     /// All directories; the root is the first.
     pub dirs: Vec<Dir>,
-    /// All other entries, one part per thread.
-    pub parts: Vec<Part>,
+    /// All other entries, one batch per thread.
+    pub batches: Vec<FileBatch>,
     pub vanished: u64,
     pub unmapped: u64,
     pub other_fs: u64,
@@ -38,14 +38,14 @@ pub struct Dir {
 /// The entries found by one thread, except directories. They are in three large allocations, because many small ones would be
 /// requested from the kernel page by page.
 #[derive(Default)]
-pub struct Part {
+pub struct FileBatch {
     /// Sorted by name within each task.
     pub files: Vec<File>,
     names: Vec<u8>,
     extents: Vec<Extent>,
 }
 
-/// An entry of a part.
+/// An entry of a batch.
 pub struct File {
     /// The number of its directory.
     pub dir: u32,
@@ -54,7 +54,7 @@ pub struct File {
     extents: Range<usize>,
 }
 
-impl Part {
+impl FileBatch {
     /// The name of a file, or its hash.
     pub fn name(&self, file: &File) -> &[u8] {
         &self.names[file.name.clone()]
@@ -85,7 +85,7 @@ pub fn walk(
     bulk: Option<Bulk>,
     threads: usize,
     key: Option<&Key>,
-) -> Result<Walked> {
+) -> Result<WalkResult> {
     let fd = open_dir(root.as_fd(), c".").map_err(Error::io("opening", path))?;
     let dir = Dir { parent: 0, name: CString::default(), entry: None };
     let walk = Walk {
@@ -104,9 +104,9 @@ pub fn walk(
     if let Some(failure) = walk.failure.into_inner().expect("no thread panics with the lock") {
         return Err(failure.error(path, &dirs));
     }
-    let mut walked = Walked { dirs, parts: Vec::new(), vanished: 0, unmapped: 0, other_fs: 0 };
+    let mut walked = WalkResult { dirs, batches: Vec::new(), vanished: 0, unmapped: 0, other_fs: 0 };
     for worker in walk.workers.into_values() {
-        walked.parts.push(worker.part);
+        walked.batches.push(worker.batch);
         walked.vanished += worker.vanished;
         walked.unmapped += worker.unmapped;
         walked.other_fs += worker.other_fs;
@@ -131,7 +131,7 @@ struct Walk<'k> {
 #[derive(Default)]
 struct Worker {
     examiner: Examiner,
-    part: Part,
+    batch: FileBatch,
     vanished: u64,
     unmapped: u64,
     other_fs: u64,
@@ -201,41 +201,41 @@ impl Visitor for Walk<'_> {
     fn files(&self, &number: &u32, fd: BorrowedFd<'_>, names: &Names, listed: &[ListedFile]) -> Vec<CString> {
         let mut dirs = Vec::new();
         let mut locked = self.workers.own();
-        let Worker { examiner, part, vanished, unmapped, other_fs } = &mut *locked;
-        let first_file = part.files.len();
-        let mut by_calls = Vec::new();
+        let Worker { examiner, batch, vanished, unmapped, other_fs } = &mut *locked;
+        let first_file = batch.files.len();
+        let mut by_syscalls = Vec::new();
         match &self.bulk {
             Some(bulk) => bulk.read(
                 listed,
                 |listed| names.of(listed),
                 |index, facts| match facts {
                     Some((entry, extents)) => {
-                        let start = part.extents.len();
-                        part.extents.extend_from_slice(extents);
-                        part.add(number, entry, names.of(&listed[index]), self.key, start);
+                        let start = batch.extents.len();
+                        batch.extents.extend_from_slice(extents);
+                        batch.add(number, entry, names.of(&listed[index]), self.key, start);
                     }
-                    None => by_calls.push(&listed[index]),
+                    None => by_syscalls.push(&listed[index]),
                 },
             ),
-            None => by_calls.extend(listed),
+            None => by_syscalls.extend(listed),
         }
-        for listed in by_calls {
+        for listed in by_syscalls {
             let name = names.of(listed);
-            let start = part.extents.len();
-            let extents = &mut part.extents;
+            let start = batch.extents.len();
+            let extents = &mut batch.extents;
             match examiner.examine(fd, name, listed.file_type, self.device, &self.unsupported, extents) {
-                Ok(Found::File { entry, mapped }) => {
+                Ok(Examined::File { entry, mapped }) => {
                     *unmapped += u64::from(!mapped);
                     *vanished += u64::from(is_another(listed.inode, entry.inode));
-                    part.add(number, entry, name, self.key, start);
+                    batch.add(number, entry, name, self.key, start);
                 }
-                Ok(Found::Dir) => dirs.push(name.to_owned()),
-                Ok(Found::OtherFs) => *other_fs += 1,
-                Ok(Found::Gone) => *vanished += 1,
+                Ok(Examined::Dir) => dirs.push(name.to_owned()),
+                Ok(Examined::OtherFs) => *other_fs += 1,
+                Ok(Examined::Gone) => *vanished += 1,
                 Err(errno) => self.fail("examining", number, Some(name), errno),
             }
         }
-        let Part { files, names, .. } = part;
+        let FileBatch { files, names, .. } = batch;
         files[first_file..].sort_unstable_by(|a, b| names[a.name.clone()].cmp(&names[b.name.clone()]));
         dirs
     }

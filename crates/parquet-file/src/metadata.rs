@@ -3,15 +3,15 @@
 use parquet::file::metadata::KeyValue;
 
 /// A pair for a new file.
-pub fn pair(key: &str, value: String) -> KeyValue {
+pub fn key_value(key: &str, value: String) -> KeyValue {
     KeyValue::new(format!("senesce.{key}"), value)
 }
 
 /// The pairs of an existing file.
 #[derive(Clone, Copy)]
-pub struct Pairs<'p>(pub &'p [KeyValue]);
+pub struct KeyValueMetadata<'p>(pub &'p [KeyValue]);
 
-impl Pairs<'_> {
+impl KeyValueMetadata<'_> {
     /// The value of an optional key.
     pub fn text(self, key: &str) -> Option<String> {
         let of_key = |pair: &&KeyValue| pair.key.strip_prefix("senesce.") == Some(key);
@@ -19,13 +19,13 @@ impl Pairs<'_> {
     }
 
     /// The value of a required key; an error is the end of a sentence about the file.
-    pub fn needed(self, key: &str) -> Result<String, String> {
+    pub fn required(self, key: &str) -> Result<String, String> {
         self.text(key).ok_or_else(|| format!("its metadata has no senesce.{key}"))
     }
 
     /// The value of a required numeric key.
     pub fn number(self, key: &str) -> Result<u64, String> {
-        let value = self.needed(key)?;
+        let value = self.required(key)?;
         value.parse().map_err(|_| format!("its senesce.{key} is {value:?}, which is not a number"))
     }
 

@@ -21,7 +21,7 @@ pub struct Unsupported {
 }
 
 /// The object behind a name.
-pub enum Found {
+pub enum Examined {
     /// Not a directory. `mapped` is false if it has blocks but their location is unavailable.
     File {
         entry: Entry,
@@ -51,7 +51,7 @@ impl Examiner {
         device: (u32, u32),
         unsupported: &Unsupported,
         extents: &mut Vec<Extent>,
-    ) -> Result<Found, Errno> {
+    ) -> Result<Examined, Errno> {
         let wanted = !(unsupported.generations.load(Relaxed) && unsupported.extents.load(Relaxed));
         let opened = match listed {
             FileType::RegularFile if wanted => open_file(dir, name)?,
@@ -62,22 +62,22 @@ impl Examiner {
             None => statx(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT, wanted_facts()),
         };
         let stat = match stat {
-            Err(Errno::NOENT | Errno::STALE) => return Ok(Found::Gone),
+            Err(Errno::NOENT | Errno::STALE) => return Ok(Examined::Gone),
             stat => stat?,
         };
         if is_foreign(&stat, device) {
-            return Ok(Found::OtherFs);
+            return Ok(Examined::OtherFs);
         }
         let kind = kind(&stat);
         if kind == Kind::Dir {
-            return Ok(Found::Dir);
+            return Ok(Examined::Dir);
         }
         let file = opened.filter(|_| kind == Kind::File);
         let generation = file.as_ref().and_then(|file| generation(file, unsupported));
         let mapped = kind != Kind::File
             || stat.stx_blocks == 0
             || file.is_some_and(|file| self.map(&file, unsupported, extents));
-        Ok(Found::File { entry: entry(&stat, kind, generation), mapped })
+        Ok(Examined::File { entry: entry(&stat, kind, generation), mapped })
     }
 
     fn map(&mut self, file: &OwnedFd, unsupported: &Unsupported, extents: &mut Vec<Extent>) -> bool {

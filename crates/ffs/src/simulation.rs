@@ -1,12 +1,12 @@
 //! All simulated file systems behind one interface, selected by name.
 
 use crate::benchmark::{self, HotFiles, SequentialPoint};
-use crate::extents::{BestFit, BuddySearch, Extents, FirstFit};
+use crate::extents::{BestFit, BuddySearch, ExtentFs, FirstFit};
 use crate::fast::FastFs;
 use crate::geometry::Geometry;
 use crate::measure::{Measures, measure};
 use crate::policy::{Baseline, BestCluster, NoSwitch, Original, SmartFrag};
-use crate::volume::{Done, Volume};
+use crate::volume::{OperationCounts, Volume};
 use crate::{Allocator, Error};
 use disk::model::Model;
 use rustix::time::{ClockId, clock_gettime};
@@ -14,12 +14,12 @@ use std::time::Duration;
 use trace::{BATCH, Op, Source};
 
 /// A simulated file system of any kind and policy.
-pub trait Laboratory {
+pub trait Simulation {
     /// The name of its policy.
     fn policy(&self) -> &'static str;
 
     /// The counts of operations so far.
-    fn done(&self) -> Done;
+    fn counts(&self) -> OperationCounts;
 
     /// Applies one operation.
     fn apply(&mut self, op: &Op) -> Result<(), Error>;
@@ -50,13 +50,13 @@ struct Bench<A> {
     volume: Volume<A>,
 }
 
-impl<A: Allocator> Laboratory for Bench<A> {
+impl<A: Allocator> Simulation for Bench<A> {
     fn policy(&self) -> &'static str {
         self.policy
     }
 
-    fn done(&self) -> Done {
-        self.volume.done()
+    fn counts(&self) -> OperationCounts {
+        self.volume.counts()
     }
 
     fn apply(&mut self, op: &Op) -> Result<(), Error> {
@@ -89,9 +89,9 @@ impl<A: Allocator> Laboratory for Bench<A> {
     }
 }
 
-/// The kinds of file system in the laboratory.
+/// The kinds of file system that the laboratory simulates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum SimulatedFs {
     /// The fast file system of 4.4BSD.
     Fast,
     /// An extent file system.
@@ -101,26 +101,26 @@ pub enum Kind {
 /// Size of the delayed allocation window of extent file systems.
 const WINDOW_BYTES: u64 = 16 << 20;
 
-impl Kind {
+impl SimulatedFs {
     /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Fast => "ffs",
-            Kind::Extents => "extents",
+            SimulatedFs::Fast => "ffs",
+            SimulatedFs::Extents => "extents",
         }
     }
 
     /// The names of its policies, the default first.
     pub fn policies(self) -> &'static [&'static str] {
         match self {
-            Kind::Fast => &["baseline", "original", "no_switch", "smart_frag", "best_cluster"],
-            Kind::Extents => &["buddy", "first_fit", "best_fit", "buddy_no_window"],
+            SimulatedFs::Fast => &["baseline", "original", "no_switch", "smart_frag", "best_cluster"],
+            SimulatedFs::Extents => &["buddy", "first_fit", "best_fit", "buddy_no_window"],
         }
     }
 
     /// An empty file system of `size_bytes` with the named policy.
-    pub fn make(self, policy: &str, size_bytes: u64) -> Result<Box<dyn Laboratory>, Error> {
-        fn bench<A: Allocator + 'static>(policy: &'static str, volume: Volume<A>) -> Box<dyn Laboratory> {
+    pub fn create(self, policy: &str, size_bytes: u64) -> Result<Box<dyn Simulation>, Error> {
+        fn bench<A: Allocator + 'static>(policy: &'static str, volume: Volume<A>) -> Box<dyn Simulation> {
             Box::new(Bench { policy, volume })
         }
         let known = self.policies().iter().find(|&&known| known == policy).copied();
@@ -137,11 +137,11 @@ impl Kind {
             "smart_frag" => bench(name, Volume::new(FastFs::new(geometry()?, SmartFrag))),
             "best_cluster" => bench(name, Volume::new(FastFs::new(geometry()?, BestCluster))),
             "first_fit" => {
-                bench(name, Volume::with_window(Extents::new(size_bytes, FirstFit)?, WINDOW_BYTES))
+                bench(name, Volume::with_window(ExtentFs::new(size_bytes, FirstFit)?, WINDOW_BYTES))
             }
-            "best_fit" => bench(name, Volume::with_window(Extents::new(size_bytes, BestFit)?, WINDOW_BYTES)),
-            "buddy_no_window" => bench(name, Volume::new(Extents::new(size_bytes, BuddySearch)?)),
-            _ => bench(name, Volume::with_window(Extents::new(size_bytes, BuddySearch)?, WINDOW_BYTES)),
+            "best_fit" => bench(name, Volume::with_window(ExtentFs::new(size_bytes, BestFit)?, WINDOW_BYTES)),
+            "buddy_no_window" => bench(name, Volume::new(ExtentFs::new(size_bytes, BuddySearch)?)),
+            _ => bench(name, Volume::with_window(ExtentFs::new(size_bytes, BuddySearch)?, WINDOW_BYTES)),
         })
     }
 }
@@ -149,9 +149,9 @@ impl Kind {
 /// Applies all operations of a source; calls `at_checkpoint` at each checkpoint. Returns the processor time of the operations, without reading
 /// them.
 pub fn run(
-    laboratory: &mut dyn Laboratory,
+    simulation: &mut dyn Simulation,
     mut source: impl Source,
-    mut at_checkpoint: impl FnMut(&dyn Laboratory),
+    mut at_checkpoint: impl FnMut(&dyn Simulation),
 ) -> Result<Duration, Error> {
     let mut batch = Vec::with_capacity(BATCH);
     let mut took = Duration::ZERO;
@@ -163,11 +163,11 @@ pub fn run(
         for stretch in batch.split_inclusive(|op| matches!(op, Op::Checkpoint { .. })) {
             let begun = thread_time();
             for op in stretch {
-                laboratory.apply(op)?;
+                simulation.apply(op)?;
             }
             took += thread_time().saturating_sub(begun);
             if let Some(Op::Checkpoint { .. }) = stretch.last() {
-                at_checkpoint(laboratory);
+                at_checkpoint(simulation);
             }
         }
     }

@@ -7,8 +7,8 @@
 
 mod assemble;
 mod bulk;
+mod examine;
 mod identity;
-mod look;
 mod walk;
 
 use crate::{Error, Result};
@@ -27,7 +27,7 @@ use std::path::Path;
 /// A directory that cannot be read, for example for lack of permission, because its contents would look deleted. A file that cannot
 /// be opened is counted as unmapped instead: only its extents and generation are missing.
 pub fn snapshot(root: &Path, tool: &str, threads: usize, key: Option<&Key>) -> Result<Snapshot> {
-    take(root, tool, threads, key, true)
+    take_snapshot(root, tool, threads, key, true)
 }
 
 /// Like [`snapshot`], but with system calls only, for tests.
@@ -35,11 +35,11 @@ pub fn snapshot(root: &Path, tool: &str, threads: usize, key: Option<&Key>) -> R
 /// # Errors
 /// As [`snapshot`].
 #[doc(hidden)]
-pub fn snapshot_by_calls(root: &Path, tool: &str, threads: usize, key: Option<&Key>) -> Result<Snapshot> {
-    take(root, tool, threads, key, false)
+pub fn snapshot_by_syscalls(root: &Path, tool: &str, threads: usize, key: Option<&Key>) -> Result<Snapshot> {
+    take_snapshot(root, tool, threads, key, false)
 }
 
-fn take(
+fn take_snapshot(
     root: &Path,
     tool: &str,
     threads: usize,
@@ -53,7 +53,7 @@ fn take(
     let begun_ns = now_ns();
     let path = root.canonicalize().map_err(Error::io("finding", root))?;
     let mount = disk::mount_holding(&path)?;
-    let device = look::device(&fd).map_err(Error::io("examining", root))?;
+    let device = examine::device(&fd).map_err(Error::io("examining", root))?;
     let bulk = mount.as_ref().filter(|_| is_bulk_wanted);
     let bulk = bulk.and_then(|mount| Bulk::of(mount, device, synced_ns));
     let walked = walk::walk(&fd, root, device, bulk, threads, key)?;
