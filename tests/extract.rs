@@ -1,13 +1,13 @@
 //! `senesce trace extract`: converts a git history into a trace that can be replayed on any machine.
 
 use crate::common::{Lab, Mounted};
-use ager::git::working_tree_digest;
 use std::fs;
+use workload::git::working_tree_digest;
 
 #[test]
 fn history_becomes_a_trace_with_labels_and_contents() {
     let lab = Lab::new();
-    ager::git::sample::make(&lab.path().join("repository"), 40, 1).unwrap();
+    workload::git::sample::make(&lab.path().join("repository"), 40, 1).unwrap();
     let line = "trace extract --git repository --pulls 25 --every 10 -o a.parquet --with-contents";
     let made = lab.json(line);
     assert_eq!(made["pulls"], 25);
@@ -28,7 +28,7 @@ fn history_becomes_a_trace_with_labels_and_contents() {
 fn invalid_extractions_are_refused() {
     let lab = Lab::new();
     fs::create_dir(lab.path().join("empty")).unwrap();
-    ager::git::sample::make(&lab.path().join("repository"), 5, 1).unwrap();
+    workload::git::sample::make(&lab.path().join("repository"), 5, 1).unwrap();
     for (line, expected) in [
         ("trace extract --git nowhere -o a.parquet", "not a git repository"),
         ("trace extract --git empty -o a.parquet", "not a git repository"),
@@ -45,7 +45,7 @@ fn invalid_extractions_are_refused() {
 fn extracted_history_ages_like_the_repository() {
     needs!("ext4");
     let lab = Lab::new();
-    ager::git::sample::make(&lab.path().join("repository"), 40, 1).unwrap();
+    workload::git::sample::make(&lab.path().join("repository"), 40, 1).unwrap();
     lab.run("trace extract --git repository --pulls 25 --every 10 -o a.parquet --with-contents");
     let on = "--fs ext4 --size 150MiB --work work";
     lab.json(&format!("age --git repository --pulls 25 --live {on} --name live"));

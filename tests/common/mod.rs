@@ -438,7 +438,7 @@ pub fn is_root() -> bool {
 
 /// Whether Dovecot is available; reports a skip if not.
 pub fn has_dovecot() -> bool {
-    ager::mail::find_dovecot().map_or_else(
+    workload::mail::find_dovecot().map_or_else(
         |error| {
             testing::skip("dovecot", error);
             false

@@ -27,12 +27,12 @@ pub fn offset(text: &str) -> Result<u64, String> {
 }
 
 /// Parses the garbage collection of git: `off`, `auto`, or a number of pulls.
-pub fn gc(text: &str) -> Result<ager::git::Gc, String> {
+pub fn gc(text: &str) -> Result<workload::git::Gc, String> {
     match text {
-        "off" => Ok(ager::git::Gc::Off),
-        "auto" => Ok(ager::git::Gc::Auto),
+        "off" => Ok(workload::git::Gc::Off),
+        "auto" => Ok(workload::git::Gc::Auto),
         _ => match text.parse() {
-            Ok(pulls) if pulls > 0 => Ok(ager::git::Gc::Every(pulls)),
+            Ok(pulls) if pulls > 0 => Ok(workload::git::Gc::Every(pulls)),
             _ => Err("must be off, auto, or a number of pulls, as in 100".to_owned()),
         },
     }
@@ -96,8 +96,8 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// Parses overwrites: bytes created over the capacity of the file system.
 pub fn overwrites(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(overwrites) if overwrites > 0.0 && overwrites <= ager::MAX_OVERWRITES => Ok(overwrites),
-        _ => Err(format!("must be a number above 0 and at most {}", ager::MAX_OVERWRITES)),
+        Ok(overwrites) if overwrites > 0.0 && overwrites <= workload::MAX_OVERWRITES => Ok(overwrites),
+        _ => Err(format!("must be a number above 0 and at most {}", workload::MAX_OVERWRITES)),
     }
 }
 

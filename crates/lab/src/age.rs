@@ -14,11 +14,11 @@ pub use rank_group::age_follow;
 pub use stages::{age, age_among};
 
 use crate::manifest::Made;
-use ager::Conditions;
 use fs::{Place, Spec};
 use replay::{Data, OnFull};
 use std::path::PathBuf;
 use std::time::Duration;
+use workload::Conditions;
 
 /// Parameters of an aging.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ pub enum Error {
     #[error(transparent)]
     Activity(#[from] activity::ActivityError),
     #[error(transparent)]
-    Ager(ager::Error),
+    Ager(workload::Error),
     #[error(transparent)]
     Disk(#[from] disk::Error),
     #[error(transparent)]
@@ -66,11 +66,11 @@ impl results::RunError for Error {
     }
 }
 
-impl From<ager::Error> for Error {
+impl From<workload::Error> for Error {
     /// An interrupted workload did not fail.
-    fn from(error: ager::Error) -> Error {
+    fn from(error: workload::Error) -> Error {
         match error {
-            ager::Error::Interrupted => crate::workload::interrupted(),
+            workload::Error::Interrupted => crate::workload::interrupted(),
             error => Error::Ager(error),
         }
     }

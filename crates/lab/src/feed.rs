@@ -1,29 +1,29 @@
-//! The operations of an ager on their way to the replay: counted, digested, and written to a trace file on request.
+//! The operations of a planner on their way to the replay: counted, digested, and written to a trace file on request.
 
-use ager::Ager;
 use std::time::{Duration, Instant};
 use trace::{BATCH, Op, Source, TraceDigest, TraceWriter};
+use workload::Planner;
 
-/// A source that passes on the operations of an ager and observes each batch.
+/// A source that passes on the operations of a planner and observes each batch.
 pub struct Feed<'a> {
-    pub ager: Box<dyn Ager>,
+    pub planner: Box<dyn Planner>,
     digest: &'a mut TraceDigest,
     writer: Option<&'a mut TraceWriter>,
     /// Number of operations that may still pass.
     left: u64,
     /// Number of operations passed.
     pub passed: u64,
-    /// Time spent by the ager.
+    /// Time spent by the planner.
     pub planning: Duration,
 }
 
 impl<'a> Feed<'a> {
     pub fn new(
-        ager: Box<dyn Ager>,
+        planner: Box<dyn Planner>,
         digest: &'a mut TraceDigest,
         writer: Option<&'a mut TraceWriter>,
     ) -> Feed<'a> {
-        Feed { ager, digest, writer, left: 0, passed: 0, planning: Duration::ZERO }
+        Feed { planner, digest, writer, left: 0, passed: 0, planning: Duration::ZERO }
     }
 
     /// Lets up to `operations` more operations pass.
@@ -48,7 +48,7 @@ impl<'a> Feed<'a> {
 impl Source for Feed<'_> {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
         let start = Instant::now();
-        self.ager.advance(self.left.min(BATCH as u64) as usize, batch);
+        self.planner.advance(self.left.min(BATCH as u64) as usize, batch);
         self.planning += start.elapsed();
         self.left -= batch.len() as u64;
         self.passed += batch.len() as u64;
@@ -60,6 +60,6 @@ impl Source for Feed<'_> {
     }
 
     fn remaining(&self) -> Option<u64> {
-        self.ager.remaining()
+        self.planner.remaining()
     }
 }

@@ -3,7 +3,6 @@
 
 use crate::Error;
 use crate::workload::Workload;
-use ager::{Conditions, Segment};
 use disk::BlockDevice;
 use disk::modelled::{Clock, DiskSettings, is_store};
 use fs::{Place, Spec};
@@ -12,6 +11,7 @@ use results::RunId;
 use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use workload::{Conditions, Segment};
 
 /// The format version that this program writes and reads.
 const VERSION: u32 = 1;

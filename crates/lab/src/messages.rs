@@ -1,10 +1,10 @@
 //! Messages to the user about plans, sizes and failing disks.
 
 use crate::Error;
-use ager::{Conditions, Plan};
 use disk::modelled::{ModelledDisk, Status};
 use fs::Target;
 use results::Watch;
+use workload::{Conditions, Plan};
 
 /// Reports the bound before the start, and the deviations of the plan from the profile.
 pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) {

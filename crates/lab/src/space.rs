@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::messages::bytes;
-use ager::Plan;
 use replay::Data;
 use std::path::Path;
+use workload::Plan;
 
 /// Maximum metadata that a file system writes per file: an inode, its directory entry, an extent record.
 const METADATA_BYTES_A_FILE: u64 = 1024;

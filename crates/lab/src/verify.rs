@@ -14,8 +14,6 @@ use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::work::Work;
 use crate::workload::unless_interrupted;
-use ager::snapshots::{Options, Series};
-use ager::synthetic::SyntheticOptions;
 use checkpoint_stats::CheckpointStats;
 use disk::Session;
 use results::measures;
@@ -23,6 +21,8 @@ use results::{NewRun, RunId, Store, Watch};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use workload::snapshots::{Options, Series};
+use workload::synthetic::SyntheticOptions;
 
 /// Parameters of a verification.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub enum Case {
         /// The file system for the replay.
         made: Made,
     },
-    /// The days of an [`ager::synthetic`] workload on a fresh file system, and a replay of its snapshots on another.
+    /// The days of an [`workload::synthetic`] workload on a fresh file system, and a replay of its snapshots on another.
     Synthetic {
         /// The parameters of the synthetic workload.
         synthetic: SyntheticOptions,

@@ -8,12 +8,12 @@ mod trace_file;
 mod traced;
 
 use crate::Error;
-use ager::micro::Intrafile;
 use disk::Session;
 use results::Watch;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use workload::micro::Intrafile;
 
 pub use git::Git;
 pub use mail::Mail;

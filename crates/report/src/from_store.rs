@@ -2,12 +2,12 @@
 
 use crate::data::{self, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
-use ager::Fit;
 use lab::{Aged, Error, Manifest, SUBJECTS};
 use results::measures::{self, Measure};
 use results::{Run, RunId, Store};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
+use workload::Fit;
 
 /// The page with the last complete comparison of each name and the last run of each experiment; of the given
 /// names, or of all without names. Agings with measurements at checkpoints are shown like experiments.

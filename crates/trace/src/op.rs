@@ -1,4 +1,4 @@
-//! The operations that every ager produces and every engine replays (DESIGN §1).
+//! The operations that every workload produces and every engine replays (DESIGN §1).
 //!
 //! Files and directories are identified by number, together with the number of their parent directory, never
 //! by path: a trace of a billion operations needs no name table, and the replay works relative to open

@@ -1,4 +1,4 @@
-//! Sources of operations: an ager, a trace file, or a list in memory, behind one trait.
+//! Sources of operations: a workload, a trace file, or a list in memory, behind one trait.
 
 use crate::{Error, Op};
 

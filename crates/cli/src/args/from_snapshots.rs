@@ -2,11 +2,11 @@
 
 use crate::units;
 use activity::ActivitySet;
-use ager::snapshots::{Deletions, Options, Placement, ShortLived, Updates};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
+use workload::snapshots::{Deletions, Options, Placement, ShortLived, Updates};
 
 /// Where files go.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,13 +8,13 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Mail {
     /// Number of users
-    #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().users)]
+    #[arg(long, value_name = "N", default_value_t = workload::mail::Parameters::default().users)]
     pub users: u32,
     /// Mailboxes per user
-    #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().mailboxes)]
+    #[arg(long, value_name = "N", default_value_t = workload::mail::Parameters::default().mailboxes)]
     pub mailboxes: u32,
     /// Initial messages per mailbox
-    #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().messages)]
+    #[arg(long, value_name = "N", default_value_t = workload::mail::Parameters::default().messages)]
     pub messages: u32,
     /// Minimum message size
     #[arg(long, value_name = "SIZE", default_value = "1KiB", value_parser = units::size)]
@@ -23,13 +23,13 @@ pub struct Mail {
     #[arg(long, value_name = "SIZE", default_value = "32KiB", value_parser = units::size)]
     pub most: u64,
     /// Messages inserted or deleted per day
-    #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().operations)]
+    #[arg(long, value_name = "N", default_value_t = workload::mail::Parameters::default().operations)]
     pub operations: u32,
     /// Days after the initial filling
-    #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().days)]
+    #[arg(long, value_name = "N", default_value_t = workload::mail::Parameters::default().days)]
     pub days: u32,
     /// Share of insertions among the operations; the rest are deletions
-    #[arg(long, value_name = "SHARE", default_value_t = ager::mail::Parameters::default().insert_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = workload::mail::Parameters::default().insert_share)]
     pub insert_share: f64,
     /// Random seed
     #[arg(long, default_value_t = 42)]
@@ -38,10 +38,10 @@ pub struct Mail {
 
 impl Mail {
     /// The plan for these parameters.
-    pub fn plan(&self) -> Result<ager::mail::Plan, ager::Error> {
+    pub fn plan(&self) -> Result<workload::mail::Plan, workload::Error> {
         // Larger sizes become `u32::MAX`, which `Plan::new` rejects.
         let bytes = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
-        let parameters = ager::mail::Parameters {
+        let parameters = workload::mail::Parameters {
             users: self.users,
             mailboxes: self.mailboxes,
             messages: self.messages,
@@ -51,7 +51,7 @@ impl Mail {
             days: self.days,
             insert_share: self.insert_share,
         };
-        ager::mail::Plan::new(parameters, self.seed)
+        workload::mail::Plan::new(parameters, self.seed)
     }
 }
 

@@ -53,7 +53,7 @@ pub struct WorkloadArgs {
     pub order: Commits,
     /// Garbage collection of the real git: off, auto (git's own rule), or a number of pulls
     #[arg(long, value_name = "WHEN", default_value = "off", value_parser = units::gc, requires_all = ["git", "live"], conflicts_with_all = NOT_GIT)]
-    pub gc: ager::git::Gc,
+    pub gc: workload::git::Gc,
     /// Replay the working tree alone, without the files below .git
     #[arg(long, requires = "git", conflicts_with = "live", conflicts_with_all = NOT_GIT)]
     pub no_objects: bool,

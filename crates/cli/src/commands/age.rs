@@ -6,7 +6,7 @@ use crate::args::{self, Age};
 use crate::commands::vm_dispatch;
 use crate::output;
 use crate::progress::Progress;
-use ager::Conditions;
+use ::workload::Conditions;
 use anyhow::{Context as _, Result, bail};
 use lab::{AgeSpec, Aged, Home, Made};
 use mpi::World;
@@ -132,8 +132,8 @@ pub fn spec(args: &Age) -> Result<AgeSpec> {
         erase: args.erase.clone(),
         conditions: Conditions {
             method: match args.method {
-                args::Method::Planned => ager::Method::Planned,
-                args::Method::Greedy => ager::Method::Greedy,
+                args::Method::Planned => ::workload::Method::Planned,
+                args::Method::Greedy => ::workload::Method::Greedy,
             },
             profile,
             capacity_bytes: args.size,

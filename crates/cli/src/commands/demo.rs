@@ -2,11 +2,11 @@
 
 use crate::args::Demo;
 use crate::progress::Progress;
-use ager::{Conditions, Method};
 use anyhow::{Context as _, Result, bail};
 use lab::{AgeSpec, CompareSpec, Home, Made, Manifest};
 use results::{STORE_FILE, Watch as _};
 use std::path::Path;
+use workload::{Conditions, Method};
 
 /// The profile of the demonstration: Windows desktops of 2004.
 const PROFILE: &str = "agrawal";

@@ -79,7 +79,7 @@ fn findings() -> Vec<Finding> {
         let version = if ready.is_ok() { kind.version() } else { String::new() };
         findings.push(finding(what, ready.is_ok(), &version, &remedy));
     }
-    let dovecot = ager::mail::find_dovecot();
+    let dovecot = workload::mail::find_dovecot();
     let remedy = dovecot.as_ref().err().map(ToString::to_string).unwrap_or_default();
     findings.push(finding("Dovecot", dovecot.is_ok(), "aging by mail, live", &remedy));
     let free = disk::free_bytes(std::path::Path::new("/dev/shm"));

@@ -74,7 +74,7 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
         seed: None,
         source: "jsonl".to_owned(),
         parameters: "{}".to_owned(),
-        block_size: ager::BLOCK_BYTES,
+        block_size: workload::BLOCK_BYTES,
     });
     write(source, &info, to)
 }
@@ -86,9 +86,9 @@ fn extract_mail(args: &ExtractMail) -> Result<()> {
         seed: Some(plan.seed()),
         source: "mail".to_owned(),
         parameters: serde_json::to_string(plan.parameters())?,
-        block_size: ager::BLOCK_BYTES,
+        block_size: workload::BLOCK_BYTES,
     };
-    write(ager::mail::Extracted::new(&plan), &info, &args.output)
+    write(workload::mail::Extracted::new(&plan), &info, &args.output)
 }
 
 /// Writes a trace: JSON lines, without the trace information, if the file name says so, otherwise Parquet.

@@ -4,10 +4,10 @@ use crate::args::Verify;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use activity::ActivitySet;
-use ager::snapshots::{Options, ShortLived, snapshot_files};
-use ager::synthetic::SyntheticOptions;
 use anyhow::Result;
 use lab::{Case, Home, Made, Verified, VerifySpec};
+use workload::snapshots::{Options, ShortLived, snapshot_files};
+use workload::synthetic::SyntheticOptions;
 
 pub fn run(args: &Verify) -> Result<()> {
     let name = args.name.clone().unwrap_or_else(|| match args.against.is_empty() {

@@ -1,8 +1,8 @@
 //! The result of an aging.
 
-use ager::{AgingStats, Conditions, OmittedBin, Plan};
 use replay::Failure;
 use serde::{Deserialize, Serialize};
+use workload::{AgingStats, Conditions, OmittedBin, Plan};
 
 /// Why an aging ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,13 +23,13 @@ pub struct Planned {
 /// Plans the whole aging. Creates nothing except the trace, if one is requested.
 pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error> {
     let start = std::time::Instant::now();
-    let ager = ager::begin(&spec.conditions)?;
+    let planner = workload::begin(&spec.conditions)?;
     let laying_out = start.elapsed();
-    let plan = ager.plan().clone();
+    let plan = planner.plan().clone();
     crate::messages::plan(&plan, &spec.conditions, watch);
     let mut digest = TraceDigest::new();
     let mut writer = resume::trace_writer(spec)?;
-    let mut feed = Feed::new(ager, &mut digest, writer.as_mut());
+    let mut feed = Feed::new(planner, &mut digest, writer.as_mut());
     watch.phase("planning", feed.remaining());
     feed.allow(u64::MAX);
     let mut batch = Vec::new();
@@ -44,7 +44,7 @@ pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error
         }
     }
     let (passed, planning) = (feed.passed, feed.planning + laying_out);
-    let reached = feed.ager.stats();
+    let reached = feed.planner.stats();
     drop(feed);
     let mut aged = aged(&spec.name, &spec.made.fs, &spec.conditions, &plan, reached);
     aged.trace_sha256 = digest.finish();

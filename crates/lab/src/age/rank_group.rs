@@ -4,7 +4,6 @@
 use super::resume;
 use crate::Error;
 use crate::feed::Feed;
-use ager::Segment;
 use fs::{DirTarget, Target as _};
 use ranks::Group;
 use replay::{Failure, Flow, Options, Replay, Shard};
@@ -12,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use trace::TraceDigest;
+use workload::Segment;
 
 /// The parameters of the other ranks. The share in `options` is that of rank 0.
 #[derive(Serialize, Deserialize)]
@@ -109,8 +109,8 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
     let target = DirTarget::open(&job.dir)?;
     let options = Options { shard: Shard { rank: group.rank(), ranks: group.ranks() }, ..job.options };
     let mut digest = TraceDigest::new();
-    let ager = resume::last_segment(&job.segments, &mut digest, None)?;
-    let mut feed = Feed::new(ager, &mut digest, None);
+    let planner = resume::last_segment(&job.segments, &mut digest, None)?;
+    let mut feed = Feed::new(planner, &mut digest, None);
     feed.skip(job.segments.last().map_or(0, |segment| segment.done))?;
     let mut replay = Replay::posix(target.root(), &options)?;
     let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Continue };

@@ -3,10 +3,10 @@
 use super::AgeSpec;
 use crate::Error;
 use crate::manifest::{Home, Made, Manifest, Stage};
-use ager::{Ager, Segment};
 use rustix::fs::{AtFlags, FileType, unlinkat};
 use std::path::Path;
 use trace::{TraceDigest, TraceInfo, TraceWriter};
+use workload::{Planner, Segment};
 
 /// The manifest to start from: a new one, or that of an interrupted aging.
 pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
@@ -99,19 +99,19 @@ pub(super) fn roll_back(root: &Path, next: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The ager of the last segment before its first operation. The operations of earlier segments go through the digest and into the
+/// The planner of the last segment before its first operation. The operations of earlier segments go through the digest and into the
 /// trace.
 pub(super) fn last_segment(
     segments: &[Segment],
     digest: &mut TraceDigest,
     mut writer: Option<&mut TraceWriter>,
-) -> Result<Box<dyn Ager>, Error> {
+) -> Result<Box<dyn Planner>, Error> {
     for (i, segment) in segments.iter().enumerate() {
-        let ager = ager::resume(&segments[..i], &segment.conditions)?;
+        let planner = workload::resume(&segments[..i], &segment.conditions)?;
         if i + 1 == segments.len() {
-            return Ok(ager);
+            return Ok(planner);
         }
-        let mut feed = crate::feed::Feed::new(ager, digest, writer.as_deref_mut());
+        let mut feed = crate::feed::Feed::new(planner, digest, writer.as_deref_mut());
         feed.skip(segment.done)?;
     }
     unreachable!("an aging has at least one segment")
@@ -127,7 +127,7 @@ pub(super) fn trace_writer(spec: &AgeSpec) -> Result<Option<TraceWriter>, Error>
             .and_then(|name| name.as_str().map(str::to_owned))
             .expect("a method is a JSON string"),
         parameters: serde_json::to_string(&spec.conditions).expect("plain data"),
-        block_size: ager::BLOCK_BYTES,
+        block_size: workload::BLOCK_BYTES,
     };
     Ok(spec.save_trace.as_ref().map(|path| TraceWriter::create(path, &info)).transpose()?)
 }

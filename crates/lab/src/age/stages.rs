@@ -39,7 +39,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     let mut manifest = resume::manifest(spec)?;
     manifest.made.check(spec.erase.as_deref(), manifest.stage == Stage::Making)?;
     let plan =
-        ager::resume(&manifest.segments[..manifest.segments.len() - 1], &spec.conditions)?.plan().clone();
+        workload::resume(&manifest.segments[..manifest.segments.len() - 1], &spec.conditions)?.plan().clone();
     messages::plan(&plan, &spec.conditions, watch);
     let already = if manifest.stage == Stage::Making { 0 } else { allocated_bytes(&spec.made.home) };
     space::check_written(&spec.made, &plan, spec.conditions.overwrites)?;
@@ -161,7 +161,7 @@ struct Stages<'a> {
 }
 
 impl Stages<'_> {
-    fn run(&mut self, plan: &ager::Plan, watch: &mut dyn Watch) -> Result<Aged, Error> {
+    fn run(&mut self, plan: &workload::Plan, watch: &mut dyn Watch) -> Result<Aged, Error> {
         let mut aged = self.replay(plan, watch)?;
         if self.manifest.fill {
             aged.fill_s = self.fill(watch)?;
@@ -179,11 +179,11 @@ impl Stages<'_> {
         self.target.as_deref_mut().expect("the target is there until the end")
     }
 
-    fn replay(&mut self, plan: &ager::Plan, watch: &mut dyn Watch) -> Result<Aged, Error> {
+    fn replay(&mut self, plan: &workload::Plan, watch: &mut dyn Watch) -> Result<Aged, Error> {
         let mut digest = TraceDigest::new();
         let mut writer = resume::trace_writer(self.spec)?;
-        let ager = resume::last_segment(&self.manifest.segments, &mut digest, writer.as_mut())?;
-        let mut feed = Feed::new(ager, &mut digest, writer.as_mut());
+        let planner = resume::last_segment(&self.manifest.segments, &mut digest, writer.as_mut())?;
+        let mut feed = Feed::new(planner, &mut digest, writer.as_mut());
         feed.skip(self.segment().done)?;
         let block_bytes = self.target().block_bytes();
         let kind = fs::find(self.target().kind_name()).ok();
@@ -200,7 +200,7 @@ impl Stages<'_> {
         };
         let root = self.target().root().to_owned();
         if options.redo_first > 0 {
-            resume::roll_back(&root, feed.ager.stats().creations)?;
+            resume::roll_back(&root, feed.planner.stats().creations)?;
         }
         if let Home::Dir(dir) = &self.manifest.made.home {
             let job =
@@ -218,7 +218,7 @@ impl Stages<'_> {
         };
         let (replay_s, applied) = (start.elapsed().as_secs_f64(), self.segment().done - first);
         let whole = feed.passed == self.segment().done;
-        let reached = feed.ager.stats();
+        let reached = feed.planner.stats();
         drop(feed);
         let (reached, digest) = if whole { (reached, digest) } else { self.retrace()? };
 
@@ -257,7 +257,7 @@ impl Stages<'_> {
         watch: &mut dyn Watch,
     ) -> Result<Option<Option<StoppedBy>>, Error> {
         let shared = self.ranks.shard().ranks > 1;
-        let size = match feed.ager.directories_left() {
+        let size = match feed.planner.directories_left() {
             // All directories must exist before any rank creates files in them.
             directories if shared && directories > 0 => directories,
             _ if self.spec.fit.is_some() => FIT_CHECK,
@@ -301,7 +301,7 @@ impl Stages<'_> {
             StopReason::Full => Some(Some(StoppedBy::Full)),
             StopReason::Cancelled => Some(Some(StoppedBy::Time)),
             StopReason::OperationLimit | StopReason::EndOfSource => {
-                if self.spec.fit.is_some_and(|fit| feed.ager.stats().p_value() >= fit) {
+                if self.spec.fit.is_some_and(|fit| feed.planner.stats().p_value() >= fit) {
                     Some(Some(StoppedBy::Fit))
                 } else if outcome.operations < size {
                     Some(None)
@@ -314,17 +314,17 @@ impl Stages<'_> {
         })
     }
 
-    fn segment(&self) -> &ager::Segment {
+    fn segment(&self) -> &workload::Segment {
         self.manifest.segments.last().expect("an aging has at least one segment")
     }
 
-    /// The reached state and digest, if the replay ended before the operations that the ager had issued.
-    fn retrace(&self) -> Result<(ager::AgingStats, TraceDigest), Error> {
+    /// The reached state and digest, if the replay ended before the operations that the planner had issued.
+    fn retrace(&self) -> Result<(workload::AgingStats, TraceDigest), Error> {
         let mut digest = TraceDigest::new();
-        let ager = resume::last_segment(&self.manifest.segments, &mut digest, None)?;
-        let mut feed = Feed::new(ager, &mut digest, None);
+        let planner = resume::last_segment(&self.manifest.segments, &mut digest, None)?;
+        let mut feed = Feed::new(planner, &mut digest, None);
         feed.skip(self.segment().done)?;
-        let reached = feed.ager.stats();
+        let reached = feed.planner.stats();
         drop(feed);
         Ok((reached, digest))
     }

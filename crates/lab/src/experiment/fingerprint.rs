@@ -2,9 +2,9 @@
 
 use crate::Error;
 use crate::workload::{Git, TraceFile, Tree, Workload};
-use ager::git::History;
 use digest::Digest;
 use sha2::{Digest as _, Sha256};
+use workload::git::History;
 
 /// A fingerprint of the input of a workload up to round `last`; `None` if the workload has no input.
 pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<String>, Error> {
@@ -60,9 +60,9 @@ mod tests {
     fn repository_fingerprint_is_the_last_pulled_commit() {
         let dir = tempfile::tempdir().unwrap();
         let [one, other, longer] = ["one", "other", "longer"].map(|name| dir.path().join(name));
-        ager::git::sample::make(&one, 7, 1).unwrap();
-        ager::git::sample::make(&other, 7, 2).unwrap();
-        ager::git::sample::make(&longer, 12, 1).unwrap();
+        workload::git::sample::make(&one, 7, 1).unwrap();
+        workload::git::sample::make(&other, 7, 2).unwrap();
+        workload::git::sample::make(&longer, 12, 1).unwrap();
         let at = |repository: &Path, last| fingerprint(&git(repository), last).unwrap().unwrap();
         assert_ne!(at(&one, 5), at(&other, 5));
         assert_eq!(at(&one, 5), at(&longer, 5), "later commits have no effect");

@@ -11,7 +11,6 @@ use crate::personality::{QUANTILES, Working, bench_error, numbers};
 use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
 use crate::{AgeSpec, Error};
-use ager::{Conditions, Method};
 use bench::personality::{OperationKind, Personality, Plan, RunLength};
 use disk::model::Model;
 use replay::{Data, OnFull};
@@ -20,6 +19,7 @@ use results::{Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
+use workload::{Conditions, Method};
 
 /// Parameters of the personality and of the aging in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,6 @@ use crate::feed::Feed;
 use crate::manifest::Home;
 use crate::series::Identity;
 use crate::workload::interrupted;
-use ager::{AgingStats, Conditions, Method};
 use disk::Session;
 use fs::Target;
 use replay::{Flow, Options, Replay};
@@ -24,6 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use trace::{Source as _, TraceDigest};
+use workload::{AgingStats, Conditions, Method};
 
 pub(super) use nature::SIDES;
 
@@ -193,7 +193,7 @@ fn numbers(reached: &AgingStats, bound: f64, minutes: f64) -> Vec<Measurement> {
 
 /// An aging in progress, in percent of its operations.
 struct Aging {
-    ager: Option<Box<dyn ager::Ager>>,
+    planner: Option<Box<dyn workload::Planner>>,
     digest: TraceDigest,
     seed: u64,
     bound_overwrites: f64,
@@ -206,10 +206,10 @@ struct Aging {
 impl Aging {
     fn begin(conditions: &Conditions) -> Result<Aging, Error> {
         let start = Instant::now();
-        let ager = ager::begin(conditions)?;
-        let bound_overwrites = ager.plan().bound_overwrites;
+        let planner = workload::begin(conditions)?;
+        let bound_overwrites = planner.plan().bound_overwrites;
         Ok(Aging {
-            ager: Some(ager),
+            planner: Some(planner),
             digest: TraceDigest::new(),
             seed: conditions.seed,
             bound_overwrites,
@@ -220,7 +220,7 @@ impl Aging {
 
     /// Files and directories at the end, plus a reserve for temporary ones.
     fn inodes(&self) -> Option<u64> {
-        let plan = self.ager.as_ref()?.plan();
+        let plan = self.planner.as_ref()?.plan();
         Some(plan.live_files + plan.live_files / 4 + plan.directories)
     }
 
@@ -240,9 +240,9 @@ impl Aging {
             grouped_limit_bytes: kind.map_or(0, |kind| kind.grouped_limit_bytes(block_bytes)),
             ..Options::default()
         };
-        let ager = self.ager.take().expect("the ager is put back after each advance");
-        let all = self.passed + ager.remaining().unwrap_or(u64::MAX / 200);
-        let mut feed = Feed::new(ager, &mut self.digest, None);
+        let planner = self.planner.take().expect("the planner is put back after each advance");
+        let all = self.passed + planner.remaining().unwrap_or(u64::MAX / 200);
+        let mut feed = Feed::new(planner, &mut self.digest, None);
         // The total is unknown in advance with the published method.
         feed.allow(if percent == 100 { u64::MAX } else { (all * percent / 100).saturating_sub(self.passed) });
         let mut replay = Replay::posix(target.root(), &options)?;
@@ -263,8 +263,8 @@ impl Aging {
         replay.close();
         target.sync()?;
         self.passed += feed.passed;
-        let reached = feed.ager.stats();
-        self.ager = Some(feed.ager);
+        let reached = feed.planner.stats();
+        self.planner = Some(feed.planner);
         self.replay_s += start.elapsed().as_secs_f64();
         Ok(reached)
     }

@@ -9,8 +9,6 @@ use crate::manifest::Home;
 use crate::series::Identity;
 use crate::verify::{Case, Verified, made};
 use activity::ActivitySet;
-use ager::snapshots::{Options, ShortLived};
-use ager::synthetic::SyntheticOptions;
 use disk::Session;
 use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch};
@@ -18,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use workload::snapshots::{Options, ShortLived};
+use workload::synthetic::SyntheticOptions;
 
 /// Parameters of a verification in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! The observations from a snapshot that are compared.
 
 use crate::Error;
-use ager::snapshots::FREE_SPACE_SUFFIX;
 use probe::FreeSpace;
 use snapshot::{Kind, Snapshot, Stat, check, check_pair};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use workload::snapshots::FREE_SPACE_SUFFIX;
 
 /// The observations of a checkpoint.
 #[derive(Clone, Debug)]

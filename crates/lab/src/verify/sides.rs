@@ -6,14 +6,14 @@ use super::fresh;
 use crate::Error;
 use crate::manifest::Made;
 use crate::workload::{Driver as _, Traced};
-use ager::snapshots::{Options, Series, Workload};
-use ager::synthetic::{SyntheticOptions, SyntheticWorkload};
 use disk::Session;
 use fs::Target;
 use results::Watch;
 use snapshot::Snapshot;
 use std::path::Path;
 use std::sync::Arc;
+use workload::snapshots::{Options, Series, Workload};
+use workload::synthetic::{SyntheticOptions, SyntheticWorkload};
 
 /// Runs a synthetic workload on a fresh file system in the image at `path`. Returns its snapshots, the first after the initial filling,
 /// and the observations from them.

@@ -3,13 +3,13 @@
 use super::traced::Stretches;
 use super::{Driver, Named, interrupted};
 use crate::Error;
-use ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
 use disk::Scratch;
 use disk::Session;
 use results::Watch;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use workload::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
 
 /// Pulling a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,12 +3,12 @@
 use super::Driver;
 use super::traced::Traced;
 use crate::Error;
-use ager::mail::{Extracted, Live, Parameters, Plan};
 use disk::Session;
 use results::Watch;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
+use workload::mail::{Extracted, Live, Parameters, Plan};
 
 /// A mail server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ impl Mail {
     pub(super) fn check(&self, seed: u64, last: u64) -> Result<(), Error> {
         self.plan(seed, last)?;
         if self.live {
-            ager::mail::ready(self.port)?;
+            workload::mail::ready(self.port)?;
         }
         Ok(())
     }

@@ -3,12 +3,12 @@
 use super::traced::{apply, options};
 use super::{Driver, Named};
 use crate::Error;
-use ager::micro::{Interfile, LAST_ROUND, MAX_FILES, Shape};
 use replay::Replay;
 use results::Watch;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use trace::Op;
+use workload::micro::{Interfile, LAST_ROUND, MAX_FILES, Shape};
 
 /// A tree created out of order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ impl FileSizes {
 }
 
 /// The operations of a round.
-type Make = Box<dyn Fn(u64) -> Result<Vec<Op>, ager::Error>>;
+type Make = Box<dyn Fn(u64) -> Result<Vec<Op>, workload::Error>>;
 
 /// Rounds as traces, each for a fresh file system.
 pub(crate) struct Rounds {
@@ -114,7 +114,7 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    pub(super) fn new(seed: u64, make: impl Fn(u64) -> Result<Vec<Op>, ager::Error> + 'static) -> Rounds {
+    pub(super) fn new(seed: u64, make: impl Fn(u64) -> Result<Vec<Op>, workload::Error> + 'static) -> Rounds {
         Rounds { seed, make: Box::new(make) }
     }
 

@@ -4,11 +4,11 @@ use super::traced::Traced;
 use super::{Driver, Named};
 use crate::Error;
 use activity::ActivitySet;
-use ager::snapshots::{Options, ShortLived, Workload, check_series, snapshot_files};
 use digest::Digest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::path::PathBuf;
+use workload::snapshots::{Options, ShortLived, Workload, check_series, snapshot_files};
 
 /// Snapshots of one file system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

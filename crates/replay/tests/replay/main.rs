@@ -4,6 +4,5 @@ mod common;
 mod contents;
 mod descriptors;
 mod full;
-mod git;
 mod layout;
 mod tree;

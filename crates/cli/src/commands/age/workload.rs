@@ -3,13 +3,13 @@
 use crate::args::{Age, Commits, WorkloadArgs};
 use crate::output::{self, number};
 use crate::progress::Progress;
-use ager::git::Order;
-use ager::mail::Parameters;
-use ager::micro::Intrafile;
 use anyhow::{Result, bail};
 use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, Snapshots, TraceFile, Tree, TreeOf, Workload};
 use results::measures::{self, Measure};
 use std::path::PathBuf;
+use workload::git::Order;
+use workload::mail::Parameters;
+use workload::micro::Intrafile;
 
 /// Device models of the reported times, in addition to the modelled disk that holds the file system.
 const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];

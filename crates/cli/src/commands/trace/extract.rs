@@ -4,10 +4,10 @@ use crate::args::{Extract, Order};
 use crate::output;
 use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
-use ager::git::{ExtractOptions, Extracted, History};
 use anyhow::Result;
 use results::Watch as _;
 use serde::Serialize;
+use workload::git::{ExtractOptions, Extracted, History};
 
 /// The JSON document of an extraction.
 #[derive(Serialize)]
@@ -21,8 +21,8 @@ pub fn run(extract: &Extract) -> Result<()> {
     super::check_labelled(&extract.output)?;
     disk::catch_interrupts();
     let order = match extract.order {
-        Order::FirstParent => ager::git::Order::FirstParent,
-        Order::Full => ager::git::Order::Full,
+        Order::FirstParent => workload::git::Order::FirstParent,
+        Order::Full => workload::git::Order::Full,
     };
     let history = History::open(&extract.git, order)?;
     let options = ExtractOptions {
@@ -45,7 +45,7 @@ pub fn run(extract: &Extract) -> Result<()> {
             "last": history.commit(pulls),
         })
         .to_string(),
-        block_size: ager::BLOCK_BYTES,
+        block_size: workload::BLOCK_BYTES,
     };
     let mut progress = Progress::new();
     progress.phase("extracting operations", None);

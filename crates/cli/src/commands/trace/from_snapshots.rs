@@ -4,10 +4,10 @@ use crate::args::FromSnapshots;
 use crate::output;
 use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
-use ager::snapshots::{ChangeCounts, Summary, Workload, snapshot_files};
 use anyhow::Result;
 use results::Watch as _;
 use serde::Serialize;
+use workload::snapshots::{ChangeCounts, Summary, Workload, snapshot_files};
 
 /// The JSON document of a generated trace.
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
             "bytes_per_profile": short_lived.map(|short| short.bytes_per_profile),
         })
         .to_string(),
-        block_size: ager::BLOCK_BYTES,
+        block_size: workload::BLOCK_BYTES,
     };
     let mut progress = Progress::new();
     progress.phase("reading snapshots", None);

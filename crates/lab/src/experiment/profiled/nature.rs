@@ -6,13 +6,13 @@ use super::{Aging, By, Found, Profiling};
 use crate::Error;
 use crate::experiment::outcome::ONLY;
 use crate::verify::distance;
-use ager::synthetic::{SyntheticOptions, SyntheticWorkload};
 use disk::Extent;
 use fs::Target;
 use profile::AgeBy;
 use results::measures;
 use results::{Measurement, Watch};
 use std::collections::BTreeMap;
+use workload::synthetic::{SyntheticOptions, SyntheticWorkload};
 
 /// The sides: aged by the synthetic workload, and aged by the profile.
 pub(in crate::experiment) const SIDES: [&str; 2] = ["real", "aged"];

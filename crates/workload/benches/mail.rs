@@ -1,0 +1,71 @@
+//! Mail workload speed: a live Dovecot in a directory, and extraction of the same operations without a server.
+//!
+//! `cargo bench -p senesce-workload --bench mail [-- DIR]`; DIR holds the mail, by default a temporary directory.
+
+use senesce_workload::mail::{Extracted, Live, Parameters, Plan};
+use std::path::PathBuf;
+use std::time::Instant;
+use trace::{Op, Source};
+
+const SEED: u64 = 42;
+
+fn main() {
+    let dir = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
+    let small = Parameters { mailboxes: 8, messages: 100, operations: 800, days: 5, ..Parameters::default() };
+    println!(
+        "{:<10} {:>16} {:>12} {:>10} {:>10}",
+        "", "messages, so far", "operations", "seconds", "a second"
+    );
+    live(small, dir.unwrap_or_else(std::env::temp_dir));
+    if disk::interrupted() {
+        return;
+    }
+    extracted("extracted", small);
+    extracted("published", Parameters::default());
+}
+
+/// Measures inserted and deleted messages per second, for each day.
+fn live(parameters: Parameters, dir: PathBuf) {
+    let plan = Plan::new(parameters, SEED).expect("the parameters are valid");
+    // On Ctrl-C the mail and its server are removed too.
+    disk::catch_interrupts();
+    let dir = tempfile::tempdir_in(dir).expect("the directory is writable");
+    let session = disk::Session::begin().expect("the run directory is writable");
+    let mut live = match Live::begin(&plan, &dir.path().join("mail"), None, &session) {
+        Ok(live) => live,
+        Err(error) => return println!("live       skipped: {error}"),
+    };
+    let filling = u64::from(parameters.users * parameters.mailboxes * parameters.messages);
+    for day in 0..=parameters.days {
+        if disk::interrupted() {
+            break;
+        }
+        let begun = Instant::now();
+        live.run_day(day).expect("the day succeeds");
+        let messages = if day == 0 { filling } else { parameters.operations.into() };
+        let so_far = filling + u64::from(day * parameters.operations);
+        line(&format!("live day {day}"), so_far, "".to_owned(), messages, begun);
+    }
+    live.end().expect("the server stops");
+}
+
+/// Measures generated file operations per second.
+fn extracted(name: &str, parameters: Parameters) {
+    let plan = Plan::new(parameters, SEED).expect("the parameters are valid");
+    let mut source = Extracted::new(&plan);
+    let mut batch: Vec<Op> = Vec::new();
+    let mut operations = 0;
+    let begun = Instant::now();
+    loop {
+        source.next_batch(&mut batch).expect("the source does no I/O");
+        if batch.is_empty() {
+            return line(name, plan.operations(), operations.to_string(), operations, begun);
+        }
+        operations += batch.len() as u64;
+    }
+}
+
+fn line(name: &str, messages: u64, operations: String, done: u64, begun: Instant) {
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("{name:<10} {messages:>16} {operations:>12} {seconds:>10.2} {:>10.0}", done as f64 / seconds);
+}
