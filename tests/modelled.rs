@@ -270,15 +270,10 @@ fn target_that_rolls_back() {
     ModelledDisk::set_server_program(std::path::Path::new(env!("CARGO_BIN_EXE_senesce")));
     let session = disk::Session::begin().unwrap();
     let dir = std::env::current_dir().unwrap().join("x.disk");
-    let spec = fs::Spec {
-        kind: fs::find("xfs").unwrap(),
-        place: fs::Place::Modelled { dir, model: "ideal".to_owned(), clock: disk::modelled::Clock::Model },
-        size_bytes: 320 << 20,
-        mkfs_opts: Vec::new(),
-        mount_opts: Vec::new(),
-        read_ahead_kb: 128,
-    };
-    let mut target = fs::make(&session, &spec).unwrap();
+    let clock = disk::modelled::Clock::Model;
+    let location = fs::Location::Modelled { dir, model: "ideal".to_owned(), clock };
+    let mut volume = fs::VolumeConfig::new(location, "xfs", 320 << 20);
+    let mut target = fs::make(&session, &mut volume, None).unwrap();
     std::fs::write(target.root().join("kept"), "kept").unwrap();
     target.snapshot("aged").unwrap();
     std::fs::write(target.root().join("new"), "new").unwrap();
@@ -292,7 +287,7 @@ fn target_that_rolls_back() {
     drop(session);
     // The restored state persists after reopening.
     let session = disk::Session::begin().unwrap();
-    let target = fs::open(&session, &spec).unwrap();
+    let target = fs::open(&session, &volume).unwrap();
     assert_eq!(std::fs::read(target.root().join("kept")).unwrap(), b"kept");
     target.close().unwrap();
 }

@@ -35,6 +35,9 @@ pub enum Error {
         /// Number of devices.
         devices: u8,
     },
+    /// A path that holds no file system.
+    #[error("{} is not a directory, image or block device", .0.display())]
+    NotAVolume(PathBuf),
     /// No known superblock was found.
     #[error("{} contains no supported file system", .0.display())]
     NoFileSystem(PathBuf),

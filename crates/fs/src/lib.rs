@@ -3,6 +3,7 @@
 //! To add a file system, add a file below `kind/` and a line in [`kinds`].
 
 mod bulk;
+mod config;
 mod copy;
 mod detect;
 mod dir;
@@ -16,10 +17,11 @@ mod walk;
 
 pub use betreefs::{LevelStat, TreeStat};
 pub use bulk::{BulkReader, InodeVisitor, bulk_reader};
+pub use config::{Location, READ_AHEAD_KB, VolumeConfig};
 pub use copy::{CopyTotals, copy_tree};
 pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;
 pub use error::Error;
 pub use kind::{FileSystem, can_mount, find, kinds, ready, require_tools};
-pub use target::{CheckReport, Place, Spec, Target, can_make, check, make, open};
+pub use target::{CheckReport, Target, can_make, check, make, open};
 pub use walk::walk;

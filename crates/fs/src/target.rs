@@ -2,51 +2,11 @@
 
 use crate::kind::{FileSystem, can_mount, ready};
 use crate::volume::{Disk, Volume};
-use crate::{Error, TreeStat};
-use disk::modelled::{Clock, DiskSettings, ModelledDisk};
+use crate::{DirTarget, Error, Location, TreeStat, VolumeConfig};
+use disk::modelled::{DiskSettings, ModelledDisk};
 use disk::{BlockDevice, DirtyLimit, Extent, Image, Session};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A file system to create or open.
-#[derive(Clone)]
-pub struct Spec {
-    /// Its type.
-    pub kind: &'static dyn FileSystem,
-    /// Its location.
-    pub place: Place,
-    /// Its size in bytes.
-    pub size_bytes: u64,
-    /// Further arguments of `mkfs`.
-    pub mkfs_opts: Vec<String>,
-    /// Further mount options.
-    pub mount_opts: Vec<String>,
-    /// Read-ahead in KiB.
-    pub read_ahead_kb: u32,
-}
-
-/// The location of a file system.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// In an image file, which must not exist on creation.
-    Image(PathBuf),
-    /// On a block device.
-    Device {
-        /// The device.
-        path: PathBuf,
-        /// The value of `--erase`.
-        erase: Option<String>,
-    },
-    /// On a modelled disk.
-    Modelled {
-        /// Its store, which must not exist on creation.
-        dir: PathBuf,
-        /// The model for creation; an existing disk has its own.
-        model: String,
-        /// What its service times are used for.
-        clock: Clock,
-    },
-}
 
 /// The result of the file system's own checker.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -153,11 +113,12 @@ pub fn can_make(kind: &dyn FileSystem, size_bytes: u64) -> Result<(), Error> {
 }
 
 /// Makes the checks of [`make`] without creating anything: whether the file system can be created, and whether the device may be erased.
-pub fn check(spec: &Spec) -> Result<(), Error> {
-    can_make(spec.kind, spec.size_bytes)?;
-    match &spec.place {
-        Place::Device { path, erase } => claim(path, erase.as_deref(), spec.size_bytes).map(drop),
-        Place::Image(_) | Place::Modelled { .. } => Ok(()),
+pub fn check(config: &VolumeConfig, erase: Option<&str>) -> Result<(), Error> {
+    let Some(kind) = config.kind()? else { return Ok(()) };
+    can_make(kind, config.size_bytes)?;
+    match &config.location {
+        Location::Device(path) => claim(path, erase, config.size_bytes).map(drop),
+        Location::Image(_) | Location::Modelled { .. } | Location::Dir(_) => Ok(()),
     }
 }
 
@@ -171,55 +132,60 @@ fn claim(path: &Path, erase: Option<&str>, size_bytes: u64) -> Result<BlockDevic
     Ok(device)
 }
 
-/// Creates a file system and mounts it. Removes everything on failure.
-pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
-    let size_bytes = spec.size_bytes;
-    can_make(spec.kind, size_bytes)?;
-    match &spec.place {
-        Place::Image(path) => {
-            let image = Image::create(path, size_bytes)?;
-            let path = image.path().to_owned();
-            let made = Disk::image(session, image, spec).and_then(|disk| Volume::make(session, spec, disk));
-            if made.is_err() {
-                // Report the first error only.
-                let _ = std::fs::remove_file(path);
-            }
-            Ok(Box::new(made?))
-        }
-        Place::Device { path, erase } => {
-            let device = claim(path, erase.as_deref(), size_bytes)?;
-            let disk = Disk::device(device, spec)?;
-            Ok(Box::new(Volume::make(session, spec, disk)?))
-        }
-        Place::Modelled { dir, model, clock } => {
-            let settings = DiskSettings::new(size_bytes, model, *clock);
-            let disk = Disk::make_modelled(session, dir, &settings, spec)?;
-            let made = Volume::make(session, spec, disk);
-            if made.is_err() {
-                // Report the first error only.
-                let _ = std::fs::remove_dir_all(dir);
-            }
-            Ok(Box::new(made?))
-        }
+/// Makes a file system and mounts it. Removes everything on failure. An image or store must not exist; `erase` is the device that may be
+/// erased, as the user spelled it. In a directory a new directory is made, whose path replaces the location.
+pub fn make(
+    session: &Arc<Session>,
+    config: &mut VolumeConfig,
+    erase: Option<&str>,
+) -> Result<Box<dyn Target>, Error> {
+    let Some(kind) = config.kind()? else {
+        let target = DirTarget::make(config.location.path())?;
+        config.location = Location::Dir(target.path().to_owned());
+        return Ok(Box::new(target));
+    };
+    let size_bytes = config.size_bytes;
+    can_make(kind, size_bytes)?;
+    if let Location::Image(path) | Location::Modelled { dir: path, .. } = &config.location
+        && let Some(dir) = path.parent()
+    {
+        std::fs::create_dir_all(dir).map_err(Error::io("creating", dir))?;
     }
+    let disk = match &config.location {
+        Location::Image(path) => Disk::image(session, kind, Image::create(path, size_bytes)?, config),
+        Location::Device(path) => Disk::device(claim(path, erase, size_bytes)?, config),
+        Location::Modelled { dir, model, clock } => {
+            ModelledDisk::create(dir, &DiskSettings::new(size_bytes, model, *clock))?;
+            Disk::modelled(session, dir, *clock, config)
+        }
+        Location::Dir(_) => unreachable!("a directory has no kind"),
+    };
+    let made = disk.and_then(|disk| Volume::make(session, kind, config, disk));
+    if made.is_err() {
+        // Report the first error only.
+        let _ = config.location.remove_incomplete();
+    }
+    Ok(Box::new(made?))
 }
 
-/// Mounts an existing file system. Mounts a device that was not created by this program read-only, unless `erase` confirms it.
-pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
-    if !can_mount(spec.kind) {
-        return Err(Error::NotInKernel(spec.kind.name()));
+/// Mounts an existing file system. Mounts a device that was not created by this program read-only.
+pub fn open(session: &Arc<Session>, config: &VolumeConfig) -> Result<Box<dyn Target>, Error> {
+    let Some(kind) = config.kind()? else { return Ok(Box::new(DirTarget::open(config.location.path())?)) };
+    if !can_mount(kind) {
+        return Err(Error::NotInKernel(kind.name()));
     }
-    let mut spec = spec.clone();
-    let disk = match &spec.place {
-        Place::Image(path) => Disk::image(session, Image::open(path)?, &spec)?,
-        Place::Device { path, erase } => {
+    let mut config = config.clone();
+    let disk = match &config.location {
+        Location::Image(path) => Disk::image(session, kind, Image::open(path)?, &config)?,
+        Location::Device(path) => {
             let device = BlockDevice::open(path)?;
-            if erase.as_deref().map(Path::new) != Some(path) && !spec.kind.is_ours(&device)? {
-                spec.mount_opts.push("ro".to_owned());
+            if !kind.is_ours(&device)? {
+                config = config.read_only();
             }
-            Disk::device(device, &spec)?
+            Disk::device(device, &config)?
         }
-        Place::Modelled { dir, clock, .. } => Disk::modelled(session, dir, *clock, &spec)?,
+        Location::Modelled { dir, clock, .. } => Disk::modelled(session, dir, *clock, &config)?,
+        Location::Dir(_) => unreachable!("a directory has no kind"),
     };
-    Ok(Box::new(Volume::open(session, &spec, disk, None)?))
+    Ok(Box::new(Volume::open(session, kind, &config, disk, None)?))
 }

@@ -2,9 +2,9 @@
 
 use crate::kind::{self, FileSystem, zfs};
 use crate::mounted::Mounted;
-use crate::target::{CheckReport, Spec, Target};
-use crate::{Error, TreeStat};
-use disk::modelled::{Clock, DiskSettings, ModelledDisk};
+use crate::target::{CheckReport, Target};
+use crate::{Error, TreeStat, VolumeConfig};
+use disk::modelled::{Clock, ModelledDisk};
 use disk::{
     BlockDevice, CacheResidency, DirtyLimit, Extent, Image, LoopDevice, ReadAhead, Session,
     drop_device_cache, drop_file_cache, drop_inode_cache, is_on_tmpfs, mount_holding,
@@ -29,14 +29,19 @@ pub enum Disk {
 
 impl Disk {
     /// Attaches an image.
-    pub fn image(session: &Arc<Session>, image: Image, spec: &Spec) -> Result<Disk, Error> {
-        if spec.kind.in_persistent_memory() {
+    pub fn image(
+        session: &Arc<Session>,
+        kind: &dyn FileSystem,
+        image: Image,
+        config: &VolumeConfig,
+    ) -> Result<Disk, Error> {
+        if kind.in_persistent_memory() {
             let device = vm::persistent_memory(image.path())?;
             return Ok(Disk::Memory { device: BlockDevice::open(&device)? });
         }
-        let only_read = spec.mount_opts.iter().any(|option| option == "ro");
+        let only_read = config.mount_opts.iter().any(|option| option == "ro");
         let attach = if only_read { LoopDevice::attach_read_only } else { LoopDevice::attach };
-        let device = attach(session, image.path(), spec.read_ahead_kb)?;
+        let device = attach(session, image.path(), config.read_ahead_kb)?;
         Ok(Disk::Loop { image, device })
     }
 
@@ -49,31 +54,20 @@ impl Disk {
     }
 
     /// Sets up a device.
-    pub fn device(device: BlockDevice, spec: &Spec) -> Result<Disk, Error> {
-        let _read_ahead = ReadAhead::set(device.devno(), spec.read_ahead_kb)?;
+    pub fn device(device: BlockDevice, config: &VolumeConfig) -> Result<Disk, Error> {
+        let _read_ahead = ReadAhead::set(device.devno(), config.read_ahead_kb)?;
         Ok(Disk::Device { device, _read_ahead })
     }
 
-    /// Creates a modelled disk in `dir`.
-    pub fn make_modelled(
+    /// Attaches the modelled disk in `dir` with this clock.
+    pub fn modelled(
         session: &Arc<Session>,
         dir: &Path,
-        settings: &DiskSettings,
-        spec: &Spec,
+        clock: Clock,
+        config: &VolumeConfig,
     ) -> Result<Disk, Error> {
-        ModelledDisk::create(dir, settings)?;
-        let disk = Disk::modelled(session, dir, settings.clock, spec);
-        if disk.is_err() {
-            // Report the first error only.
-            let _ = std::fs::remove_dir_all(dir);
-        }
-        disk
-    }
-
-    /// Attaches the modelled disk in `dir` with this clock.
-    pub fn modelled(session: &Arc<Session>, dir: &Path, clock: Clock, spec: &Spec) -> Result<Disk, Error> {
         let disk = ModelledDisk::attach_with_clock(session, dir, clock)?;
-        let device = LoopDevice::attach(session, disk.file(), spec.read_ahead_kb)?;
+        let device = LoopDevice::attach(session, disk.file(), config.read_ahead_kb)?;
         Ok(Disk::Modelled { device, disk: disk.into() })
     }
 
@@ -105,44 +99,50 @@ pub struct Volume {
 
 impl Volume {
     /// Creates a file system on `disk` and mounts it.
-    pub fn make(session: &Arc<Session>, spec: &Spec, disk: Disk) -> Result<Volume, Error> {
+    pub fn make(
+        session: &Arc<Session>,
+        kind: &'static dyn FileSystem,
+        config: &VolumeConfig,
+        disk: Disk,
+    ) -> Result<Volume, Error> {
         let fresh_image = !matches!(disk, Disk::Device { .. });
-        if spec.kind.in_pool() {
+        if kind.in_pool() {
             zfs::start()?;
         }
-        let mkfs = spec.kind.mkfs(disk.path(), spec.size_bytes, fresh_image, &spec.mkfs_opts);
+        let mkfs = kind.mkfs(disk.path(), config.size_bytes, fresh_image, &config.all_mkfs_opts());
         let command = line(&mkfs);
         let failed = |command: &mut Command| -> Result<Option<Error>, Error> {
-            let output = kind::run(spec.kind, command)?;
+            let output = kind::run(kind, command)?;
             let why = [Some(last_error_line(&output)), disk.failures()];
             let why = why.into_iter().flatten().collect::<Vec<_>>().join("; ");
             Ok((!output.status.success()).then(|| Error::Mkfs { command: line(command), why }))
         };
-        for mut command in std::iter::once(mkfs).chain(spec.kind.set_uuid(disk.path())) {
+        for mut command in std::iter::once(mkfs).chain(kind.set_uuid(disk.path())) {
             if let Some(error) = failed(&mut command)? {
                 return Err(error);
             }
         }
-        Volume::open(session, spec, disk, Some(command))
+        Volume::open(session, kind, config, disk, Some(command))
     }
 
     /// Mounts the file system on `disk`.
     pub fn open(
         session: &Arc<Session>,
-        spec: &Spec,
+        kind: &'static dyn FileSystem,
+        config: &VolumeConfig,
         disk: Disk,
         mkfs: Option<String>,
     ) -> Result<Volume, Error> {
-        let defaults = spec.kind.default_mount_opts().iter().map(|o| o.to_string());
-        let options: Vec<_> = defaults.chain(spec.mount_opts.iter().cloned()).collect();
-        let mount = Mounted::new(session, spec.kind, disk.path(), &options)?;
+        let defaults = kind.default_mount_opts().iter().map(|o| o.to_string());
+        let options: Vec<_> = defaults.chain(config.mount_opts.iter().cloned()).collect();
+        let mount = Mounted::new(session, kind, disk.path(), &options)?;
         let numbers =
             rustix::fs::statvfs(mount.dir()).map_err(Error::io("reading the block size of", mount.dir()))?;
         let volume = Volume {
-            kind: spec.kind,
+            kind,
             mount,
             disk,
-            read_ahead_kb: spec.read_ahead_kb,
+            read_ahead_kb: config.read_ahead_kb,
             mkfs,
             block_bytes: numbers.f_bsize,
         };

@@ -2,10 +2,13 @@
 //! behind.
 
 use disk::{DeviceCounters, Extent, Session, cleanup, command, mount_points, run_dir};
-use senesce_fs::{DirTarget, FileSystem, Place, Spec, Target, can_mount, copy_tree, find, kinds, make, open};
+use senesce_fs::{
+    DirTarget, FileSystem, Location, Target, VolumeConfig, can_mount, copy_tree, find, kinds, open,
+};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 
@@ -24,15 +27,13 @@ fn is_in_kernel(kind: &dyn FileSystem) -> bool {
     found
 }
 
-fn spec(kind: &'static dyn FileSystem, dir: &Path) -> Spec {
-    Spec {
-        kind,
-        place: Place::Image(dir.join(format!("{}.img", kind.name()))),
-        size_bytes: 320 * MIB,
-        mkfs_opts: Vec::new(),
-        mount_opts: Vec::new(),
-        read_ahead_kb: 64,
-    }
+fn config(kind: &dyn FileSystem, dir: &Path) -> VolumeConfig {
+    let image = Location::Image(dir.join(format!("{}.img", kind.name())));
+    VolumeConfig { read_ahead_kb: 64, ..VolumeConfig::new(image, kind.name(), 320 * MIB) }
+}
+
+fn make(session: &Arc<Session>, config: &VolumeConfig) -> Result<Box<dyn Target>, senesce_fs::Error> {
+    senesce_fs::make(session, &mut config.clone(), None)
 }
 
 fn attached_in(dir: &Path) -> bool {
@@ -75,8 +76,8 @@ fn each_file_system_is_made_measured_and_removed() {
         // On a disk, because files in tmpfs cannot be made cold.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         for kind in kernel_file_systems() {
-            let spec = spec(kind, dir.path());
-            let mut target = make(&session, &spec).unwrap();
+            let config = config(kind, dir.path());
+            let mut target = make(&session, &config).unwrap();
             let line = target.mkfs_command().unwrap();
             assert!(line.starts_with(&format!("mkfs.{} ", kind.name())), "{line}");
             assert_eq!((target.kind_name(), target.block_bytes()), (kind.name(), 4096));
@@ -92,10 +93,9 @@ fn each_file_system_is_made_measured_and_removed() {
             assert!(root.join("1").exists());
             target.close().unwrap();
             assert!(!attached_in(dir.path()) && !root.exists());
-            let again = open(&session, &spec).unwrap();
+            let again = open(&session, &config).unwrap();
             assert!(again.root().join("1").exists() && again.mkfs_command().is_none());
-            let copy =
-                make(&session, &Spec { place: Place::Image(dir.path().join("copy.img")), ..spec }).unwrap();
+            let copy = make(&session, &config.at(Location::Image(dir.path().join("copy.img")))).unwrap();
             let copied = copy_tree(again.root(), copy.root()).unwrap();
             assert_eq!((copied.files, copied.bytes), (2000, 2000 * 3 * 4096));
             drop((again, copy));
@@ -117,11 +117,11 @@ fn unused_extents_can_be_overwritten() {
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
         for kind in kernel_file_systems() {
-            let spec = spec(kind, dir.path());
-            let target = make(&session, &spec).unwrap();
+            let config = config(kind, dir.path());
+            let target = make(&session, &config).unwrap();
             fragment(target.root());
             target.close().unwrap();
-            let target = open(&session, &Spec { mount_opts: vec!["ro".to_owned()], ..spec.clone() }).unwrap();
+            let target = open(&session, &config.read_only()).unwrap();
             let unused = target.unused_extents().unwrap();
             target.close().unwrap();
             let Some(unused) = unused else {
@@ -134,14 +134,14 @@ fn unused_extents_can_be_overwritten() {
                 kind.name(),
                 sum(&unused)
             );
-            let Place::Image(path) = &spec.place else { unreachable!("the place is an image") };
+            let path = config.location.path();
             let image = std::fs::File::options().write(true).open(path).unwrap();
             for extent in &unused {
                 let bytes = vec![0x5a; extent.len_bytes as usize];
                 std::os::unix::fs::FileExt::write_all_at(&image, &bytes, extent.start_bytes).unwrap();
             }
             drop(image);
-            let mut target = open(&session, &spec).unwrap();
+            let mut target = open(&session, &config).unwrap();
             for i in (1..4000).step_by(2) {
                 let read = std::fs::read(target.root().join(i.to_string())).unwrap();
                 assert_eq!(read, vec![1; 4096 * (1 + i % 5)], "{}: {i}", kind.name());
@@ -171,7 +171,7 @@ fn dirty_limit_throttles_writes() {
                 println!("{} cannot be limited", kind.name());
                 continue;
             }
-            let target = make(&session, &spec(kind, dir.path())).unwrap();
+            let target = make(&session, &config(kind, dir.path())).unwrap();
             let setting = kind.bdi_dir(target.root()).unwrap().join("strict_limit");
             let is_strict = || std::fs::read_to_string(&setting).unwrap().trim() == "1";
             let (_, devno) = target.device().unwrap();
@@ -217,7 +217,7 @@ fn ext4_free_space_matches_e2freefrag() {
         }
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
-        let mut target = make(&session, &spec(find("ext4").unwrap(), dir.path())).unwrap();
+        let mut target = make(&session, &config(find("ext4").unwrap(), dir.path())).unwrap();
         fragment(target.root());
         // e2freefrag reads the device, not the mounted file system; and unmounting releases space that was preallocated for growth.
         target.drop_caches().unwrap();
@@ -241,7 +241,7 @@ fn xfs_free_space_matches_xfs_spaceman() {
         }
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
-        let mut target = make(&session, &spec(find("xfs").unwrap(), dir.path())).unwrap();
+        let mut target = make(&session, &config(find("xfs").unwrap(), dir.path())).unwrap();
         fragment(target.root());
         // XFS frees deleted space in the background.
         target.drop_caches().unwrap();
@@ -263,7 +263,7 @@ fn btrfs_free_space_matches_data_block_groups() {
         }
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
-        let target = make(&session, &spec(find("btrfs").unwrap(), dir.path())).unwrap();
+        let target = make(&session, &config(find("btrfs").unwrap(), dir.path())).unwrap();
         let compare = |least: usize| {
             let free = target.free_extents().unwrap().unwrap();
             assert!(well_formed(&free) && free.len() >= least, "{}", free.len());
@@ -294,19 +294,19 @@ fn failed_make_leaves_nothing_behind() {
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
         for kind in kernel_file_systems() {
-            let small = Spec { size_bytes: MIB, ..spec(kind, dir.path()) };
+            let small = VolumeConfig { size_bytes: MIB, ..config(kind, dir.path()) };
             let message = make(&session, &small).err().unwrap().to_string();
             assert!(message.starts_with(&format!("{} needs at least", kind.name())), "{message}");
-            let wrong = Spec { mkfs_opts: vec!["--nonsense".into()], ..spec(kind, dir.path()) };
+            let wrong = VolumeConfig { mkfs_opts: vec!["--nonsense".into()], ..config(kind, dir.path()) };
             let message = make(&session, &wrong).err().unwrap().to_string();
             assert!(message.contains("--nonsense") && message.contains("option"), "{message}");
-            let wrong = Spec { mount_opts: vec!["nonsense".into()], ..spec(kind, dir.path()) };
+            let wrong = VolumeConfig { mount_opts: vec!["nonsense".into()], ..config(kind, dir.path()) };
             // bcachefs ignores unknown options.
             if kind.name() != "bcachefs" {
                 let message = make(&session, &wrong).err().unwrap().to_string();
                 assert!(message.contains("mounting /dev/loop") && message.contains("nonsense"), "{message}");
             }
-            let least = Spec { size_bytes: kind.min_size_bytes(), ..spec(kind, dir.path()) };
+            let least = VolumeConfig { size_bytes: kind.min_size_bytes(), ..config(kind, dir.path()) };
             make(&session, &least).unwrap().close().unwrap();
             std::fs::remove_file(dir.path().join(format!("{}.img", kind.name()))).unwrap();
         }
@@ -325,7 +325,7 @@ fn oversized_copy_reports_no_space() {
         let dir = testing::dir_in_memory();
         std::fs::write(dir.path().join("large"), vec![1; 40 << 20]).unwrap();
         let images = testing::dir_in_memory();
-        let small = Spec { size_bytes: 32 * MIB, ..spec(find("ext4").unwrap(), images.path()) };
+        let small = VolumeConfig { size_bytes: 32 * MIB, ..config(find("ext4").unwrap(), images.path()) };
         let target = make(&session, &small).unwrap();
         let message = copy_tree(dir.path(), target.root()).unwrap_err().to_string();
         assert!(message.contains("no space left after"), "{message}");
@@ -341,23 +341,22 @@ fn read_only_mount_does_not_change_the_image() {
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
         for kind in kernel_file_systems() {
-            let written = spec(kind, dir.path());
+            let written = config(kind, dir.path());
             let target = make(&session, &written).unwrap();
             std::fs::write(target.root().join("file"), "contents").unwrap();
-            let Place::Image(image) = &written.place else { unreachable!("the place is an image") };
+            let image = written.location.path();
             // A copy while mounted has the state after a crash.
             rustix::fs::syncfs(std::fs::File::open(target.root()).unwrap()).unwrap();
             let unclean = dir.path().join("unclean.img");
             std::fs::copy(image, &unclean).unwrap();
             target.close().unwrap();
-            let read_only =
-                |place: Place| Spec { place, mount_opts: vec!["ro".to_owned()], ..spec(kind, dir.path()) };
+            let read_only = |image: PathBuf| config(kind, dir.path()).at(Location::Image(image)).read_only();
             let before = std::fs::read(image).unwrap();
-            let target = open(&session, &read_only(Place::Image(image.clone()))).unwrap();
+            let target = open(&session, &read_only(image.to_owned())).unwrap();
             assert_eq!(std::fs::read(target.root().join("file")).unwrap(), b"contents");
             target.close().unwrap();
             assert!(std::fs::read(image).unwrap() == before, "{} wrote to it", kind.name());
-            if let Err(refused) = open(&session, &read_only(Place::Image(unclean.clone()))) {
+            if let Err(refused) = open(&session, &read_only(unclean.clone())) {
                 assert!(refused.to_string().contains("mount it once"), "{refused}");
             }
             for image in [image, &unclean] {
@@ -378,22 +377,21 @@ fn devices_require_erase_and_foreign_ones_open_read_only() {
         let image = disk::Image::create(&dir.path().join("disk.img"), 64 * MIB).unwrap();
         let disk = disk::LoopDevice::attach(&session, image.path(), 128).unwrap();
         let name = disk.device().to_str().unwrap().to_owned();
-        let on = |erase: Option<&str>| Spec {
-            place: Place::Device { path: disk.device().to_owned(), erase: erase.map(str::to_owned) },
-            size_bytes: 32 * MIB,
-            ..spec(find("ext4").unwrap(), dir.path())
-        };
-        assert!(make(&session, &on(None)).err().unwrap().to_string().contains("--erase"));
-        let target = make(&session, &on(Some(&name))).unwrap();
+        let device = Location::Device(disk.device().to_owned());
+        let device =
+            VolumeConfig { size_bytes: 32 * MIB, ..config(find("ext4").unwrap(), dir.path()) }.at(device);
+        let make = |erase: Option<&str>| senesce_fs::make(&session, &mut device.clone(), erase);
+        assert!(make(None).err().unwrap().to_string().contains("--erase"));
+        let target = make(Some(&name)).unwrap();
         assert!(rustix::fs::statvfs(target.root()).unwrap().f_blocks * 4096 < 32 * MIB);
-        assert!(make(&session, &on(Some(&name))).err().unwrap().to_string().contains("mounted"));
+        assert!(make(Some(&name)).err().unwrap().to_string().contains("mounted"));
         target.close().unwrap();
         // The label is that of this program, so it may be written without `--erase`.
-        let target = open(&session, &on(None)).unwrap();
+        let target = open(&session, &device).unwrap();
         std::fs::write(target.root().join("file"), "").unwrap();
         drop(target);
         assert!(command("e2label").arg(&name).arg("photos").status().unwrap().success());
-        let target = open(&session, &on(None)).unwrap();
+        let target = open(&session, &device).unwrap();
         assert!(std::fs::write(target.root().join("file"), "").is_err());
         let ahead =
             std::fs::read_to_string(format!("/sys/block/{}/queue/read_ahead_kb", &name[5..])).unwrap();
@@ -435,7 +433,7 @@ fn cleanup_removes_the_file_system_of_a_killed_run() {
 #[ignore = "run and killed by another test"]
 fn makes_file_system_and_waits() {
     let Some(dir) = std::env::var_os("SENESCE_TEST_DIR") else { return };
-    let target = make(&Session::begin().unwrap(), &spec(find("xfs").unwrap(), Path::new(&dir))).unwrap();
+    let target = make(&Session::begin().unwrap(), &config(find("xfs").unwrap(), Path::new(&dir))).unwrap();
     println!("ready");
     // Waits until it is killed.
     std::io::stdin().read_line(&mut String::new()).unwrap();

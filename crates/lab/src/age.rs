@@ -1,7 +1,5 @@
 //! Ages a file system: plan, make, replay, fill, check.
 
-pub(crate) use stages::{make_target, open};
-
 mod outcome;
 mod plan_only;
 mod rank_group;
@@ -13,8 +11,7 @@ pub use plan_only::{Planned, plan_only};
 pub use rank_group::age_follow;
 pub use stages::{age, age_among};
 
-use crate::manifest::Made;
-use fs::{Place, Spec};
+use fs::{Location, VolumeConfig};
 use replay::{Data, OnFull};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,7 +25,7 @@ pub struct AgeSpec {
     /// The work directory: manifest, store, and the image unless another location was given.
     pub work: PathBuf,
     /// How the file system is made, and where.
-    pub made: Made,
+    pub volume: VolumeConfig,
     /// The device that may be erased, as spelled by the user.
     pub erase: Option<String>,
     /// The conditions of the aging.
@@ -56,17 +53,17 @@ pub struct AgeSpec {
 impl AgeSpec {
     /// How files get their data. If preallocated blocks have no location on disk, data must be written.
     pub(crate) fn data(&self) -> Data {
-        let places = fs::find(&self.made.fs).ok().is_none_or(|kind| kind.fallocate_assigns_blocks());
+        let places = fs::find(&self.volume.fs).ok().is_none_or(|kind| kind.fallocate_assigns_blocks());
         if self.data == Data::Auto && !places { Data::Write } else { self.data }
     }
 
     /// The threads that the replay uses.
     pub(crate) fn threads(&self) -> Result<usize, crate::Error> {
-        Ok(match (self.threads, self.made.spec()?) {
-            (Some(threads), _) => threads,
+        Ok(match (self.threads, &self.volume.location, self.volume.kind()?) {
+            (Some(threads), ..) => threads,
             // Modelled disks promise reproducible results; several threads would allocate blocks in a different order each time.
-            (None, Some(Spec { place: Place::Modelled { .. }, .. }) | None) => 1,
-            (None, Some(spec)) => spec.kind.default_threads(),
+            (None, Location::Modelled { .. }, _) | (None, _, None) => 1,
+            (None, _, Some(kind)) => kind.default_threads(),
         })
     }
 }

@@ -3,12 +3,13 @@
 use crate::Error;
 use crate::compare_runs::{CHECKPOINTS, CheckpointRun};
 use crate::experiment::{CheckpointPair, CheckpointSide, SeriesKey, TreeAt, read_checkpoint, read_trees};
-use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
+use crate::manifest::{AgedBy, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
 use crate::work::Work;
 use crate::workload::{Workload, unless_interrupted};
 use disk::Session;
 use disk::model::Model;
+use fs::{Location, VolumeConfig};
 use replay::{Data, OnFull};
 use results::{NewRun, PartialResults, Store, Watch};
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub struct AgeBySpec {
     /// The work directory.
     pub work: PathBuf,
     /// How the file system is made, and where.
-    pub made: Made,
+    pub volume: VolumeConfig,
     /// The device that may be erased, as spelled by the user.
     pub erase: Option<String>,
     /// The workload.
@@ -73,18 +74,17 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     let schedule = schedule(spec);
     // A resumed aging may be complete, and its device no longer present.
     if !spec.resume {
-        spec.made.check(spec.erase.as_deref(), true)?;
+        crate::volume::check(&spec.volume, spec.erase.as_deref(), true)?;
     }
     spec.workload.check(spec.seed, &schedule.rounds)?;
-    let mut made = spec.made.clone();
-    if let Some(of) = made.spec()? {
-        fs::ready(of.kind)?;
-        let room =
-            spec.workload.inodes()?.map(|inodes| of.kind.mkfs_opts_for_inodes(made.size_bytes, inodes));
-        made.plan_mkfs_opts = room.unwrap_or_default();
+    let mut volume = spec.volume.clone();
+    if let Some(kind) = volume.kind()? {
+        fs::ready(kind)?;
+        let room = spec.workload.inodes()?.map(|inodes| kind.mkfs_opts_for_inodes(volume.size_bytes, inodes));
+        volume.plan_mkfs_opts = room.unwrap_or_default();
     }
     let work = Work::take(&spec.work)?;
-    let mut manifest = begin(spec, made)?;
+    let mut manifest = begin(spec, volume)?;
     let store = work.store()?;
     let parameters = parameters(spec, &manifest);
     if spec.resume
@@ -125,7 +125,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         identity: &identity,
         command: &spec.command,
         work: &spec.work,
-        made: manifest.made.clone(),
+        volume: manifest.volume.clone(),
         erase: spec.erase.as_deref(),
         workload: &spec.workload,
         seed: spec.seed,
@@ -147,17 +147,17 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         target.close()?;
         Ok((clean, version))
     });
-    let made = series.made;
+    let volume = series.volume;
     let aged = unless_interrupted(aged);
     if aged.is_err() {
         store.end_with(manifest.run(), &aged)?;
         // A half-aged file system is useless: the measurements are in the store, and the next aging starts over.
-        made.home.remove_half_made()?;
+        volume.location.remove_incomplete()?;
         let path = Manifest::path(&spec.work, &spec.name);
         std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
     }
     let (checker_clean, (mkfs, fs_version)) = aged?;
-    manifest = Manifest { made, mkfs, fs_version, stage: Stage::Done, ..manifest };
+    manifest = Manifest { volume, mkfs, fs_version, stage: Stage::Done, ..manifest };
     manifest.save(&spec.work)?;
     store.record_document(manifest.run(), "", "manifest", &manifest)?;
     let outcome = gathered(checker_clean)?;
@@ -177,7 +177,7 @@ fn gather(
     let identity = identity(spec);
     let mut outcome = AgedByWorkload {
         name: spec.name.clone(),
-        fs: spec.made.fs.clone(),
+        fs: spec.volume.fs.clone(),
         workload: spec.workload.name().to_owned(),
         seed: spec.seed,
         round: spec.round,
@@ -190,8 +190,8 @@ fn gather(
     for at in schedule.checkpoints() {
         if let Some(run) = identity.find(store, at)? {
             // The unaged copy of a device is an image.
-            let one_disk = !matches!(spec.made.home, Home::Device(_));
-            let key = SeriesKey { fs: &spec.made.fs, option: "", seed: spec.seed, one_disk };
+            let one_disk = !matches!(spec.volume.location, Location::Device(_));
+            let key = SeriesKey { fs: &spec.volume.fs, option: "", seed: spec.seed, one_disk };
             let (sides, pairs) = read_checkpoint(store, run, key, at.number(), &disks)?;
             outcome.checkpoints.extend(sides);
             outcome.pairs.extend(pairs);
@@ -243,7 +243,7 @@ fn refuse_aged(spec: &AgeBySpec) -> Result<(), Error> {
 /// Everything that the result depends on.
 fn parameters(spec: &AgeBySpec, manifest: &Manifest) -> serde_json::Value {
     serde_json::json!({
-        "made": manifest.made,
+        "made": manifest.volume,
         "aged_by": manifest.aged_by,
         "every": spec.every,
         "repeat": spec.repeat,
@@ -252,16 +252,16 @@ fn parameters(spec: &AgeBySpec, manifest: &Manifest) -> serde_json::Value {
 }
 
 /// The manifest of a new aging. Removes the half-made file system of a killed one.
-fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
+fn begin(spec: &AgeBySpec, volume: VolumeConfig) -> Result<Manifest, Error> {
     if let Some(earlier) = Manifest::load(&spec.work, &spec.name)?
         && is_half_made(&earlier)
     {
-        earlier.made.home.remove_half_made()?;
+        earlier.volume.location.remove_incomplete()?;
     }
     Ok(Manifest {
         version: Manifest::version(),
         name: spec.name.clone(),
-        made,
+        volume,
         mkfs: None,
         fs_version: String::new(),
         data: Data::Write,
@@ -278,7 +278,7 @@ fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
 /// Identifies the checkpoints in the store.
 fn identity(spec: &AgeBySpec) -> Identity {
     let parameters = serde_json::json!({
-        "made": spec.made,
+        "made": spec.volume,
         "workload": spec.workload,
         "seed": spec.seed,
         "repeat": spec.repeat,

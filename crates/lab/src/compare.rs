@@ -8,14 +8,14 @@ pub(crate) mod unaged;
 
 pub use pair::{Pair, Side, compared_numbers, interval, ratio};
 
-use crate::manifest::{Home, Manifest};
+use crate::manifest::Manifest;
 use crate::scanned::HDD_MODEL;
 use crate::work::Work;
 use crate::workload::unless_interrupted;
 use crate::{Error, space};
 use disk::Session;
 use disk::model::Model;
-use fs::Target;
+use fs::{Location, Target};
 use measure::Measuring;
 use probe::Reader;
 use results::{NewRun, RunId, Store, Watch};
@@ -58,9 +58,9 @@ struct Models {
 impl Models {
     fn of(spec: &CompareSpec, manifest: &Manifest) -> Result<Models, Error> {
         let hdd = Model::find(HDD_MODEL)?;
-        let own = match &manifest.made.home {
-            Home::Modelled { dir, .. } => Some(disk::modelled::model_of(dir)?),
-            Home::Image(_) | Home::Device(_) | Home::Dir(_) => None,
+        let own = match &manifest.volume.location {
+            Location::Modelled { dir, .. } => Some(disk::modelled::model_of(dir)?),
+            Location::Image(_) | Location::Device(_) | Location::Dir(_) => None,
         };
         let modelled = match (&spec.disk, own) {
             (Some(asked), _) => Model::find(asked)?,
@@ -149,15 +149,15 @@ fn sides(
     watch: &mut dyn Watch,
 ) -> Result<(), Error> {
     let session = Session::begin()?;
-    let mut aged = crate::age::open(&session, &manifest.made)?;
+    let mut aged = fs::open(&session, &manifest.volume)?;
     watch.phase(&format!("{}: copying to a fresh file system", manifest.name), None);
     let mut unaged =
-        unaged::make(&session, &spec.work, &manifest.name, &manifest.made, manifest.fill, aged.as_ref())?;
+        unaged::make(&session, &spec.work, &manifest.name, &manifest.volume, manifest.fill, aged.as_ref())?;
     let mut measuring = Measuring { spec, manifest, models, store, run, watch };
     let measured = {
         let mut targets: [&mut dyn Target; 2] = [aged.as_mut(), unaged.target_mut()];
         let measured = measuring.all(&mut targets);
-        measured.map_err(|error| space::of_copy(error, &manifest.made.home, &spec.work))
+        measured.map_err(|error| space::of_copy(error, &manifest.volume.location, &spec.work))
     };
     let closed = aged.close();
     let removed = unaged.remove();

@@ -209,7 +209,7 @@ fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(HotCriterion,
     // Filling modifies the files of a profile after all of them were created; other workloads leave meaningful modification times.
     let age = if manifest.aged_by.is_some() { FileTime::Modified } else { FileTime::Born };
     let chosen = chosen.unwrap_or(Chosen::Share(PUBLISHED_SHARE));
-    let undone = RollbackMethod::at(&manifest.made.home) != RollbackMethod::CleanedUp;
+    let undone = RollbackMethod::at(&manifest.volume.location) != RollbackMethod::CleanedUp;
     Ok((heat(chosen, age), undone))
 }
 

@@ -30,6 +30,7 @@ mod space;
 mod throughput;
 mod tree;
 mod verify;
+mod volume;
 mod work;
 mod workload;
 
@@ -49,11 +50,12 @@ pub use experiment::{
     TreeAt, is_by_disk, is_done, listed, reproduce_all, run, standing,
 };
 pub use fio::{FioJob, FioOutcome, FioSide, FioSpec, fio};
+pub use fs::{Location, VolumeConfig};
 pub use hot_files::{
     Chosen, HotFilesMeasured, HotFilesOutcome, HotFilesSide, HotFilesSpec, PUBLISHED_DAYS, PUBLISHED_SHARE,
     hot_files,
 };
-pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
+pub use manifest::{AgedBy, Manifest, Stage};
 pub use messages::bytes;
 pub use names::can_name;
 pub use personality::{
@@ -67,5 +69,6 @@ pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequenti
 pub use throughput::{Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};
+pub use volume::existing_volume;
 pub use work::Work;
 pub use workload::{FileSizes, Git, Mail, Snapshots, TraceFile, Tree, TreeOf, Workload};

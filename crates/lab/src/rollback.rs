@@ -12,11 +12,10 @@
 mod device;
 
 use crate::Error;
-use crate::manifest::{Home, Made};
 use device::Device;
 use disk::modelled::{Clock, DiskSettings, Store};
 use disk::{CopyMethod, Digest, RestoreMethod, RestoreNote, Scratch, Session};
-use fs::{DirTarget, Target};
+use fs::{DirTarget, Location, Target, VolumeConfig};
 use results::Watch;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -42,12 +41,12 @@ pub enum RollbackMethod {
 
 impl RollbackMethod {
     /// The method for a file system at this location that is written to.
-    pub(crate) fn at(home: &Home) -> RollbackMethod {
-        match home {
-            Home::Image(_) => RollbackMethod::Copied,
-            Home::Modelled { .. } => RollbackMethod::RolledBack,
-            Home::Device(_) => RollbackMethod::Restored,
-            Home::Dir(_) => RollbackMethod::CleanedUp,
+    pub(crate) fn at(location: &Location) -> RollbackMethod {
+        match location {
+            Location::Image(_) => RollbackMethod::Copied,
+            Location::Modelled { .. } => RollbackMethod::RolledBack,
+            Location::Device(_) => RollbackMethod::Restored,
+            Location::Dir(_) => RollbackMethod::CleanedUp,
         }
     }
 }
@@ -121,7 +120,7 @@ pub(crate) fn clean_first(dir: &Path, name: &str, watch: &mut dyn Watch) -> Resu
 pub(crate) struct RollbackGuard {
     session: Arc<Session>,
     /// The writable file system.
-    made: Made,
+    volume: VolumeConfig,
     // Dropped before the disk below.
     target: Option<Box<dyn Target>>,
     strategy: Strategy,
@@ -162,30 +161,30 @@ impl RollbackGuard {
         session: &Arc<Session>,
         dir: &Path,
         name: &str,
-        made: &Made,
+        volume: &VolumeConfig,
     ) -> Result<RollbackGuard, Error> {
         let note = note(dir, name);
-        let mut guard = match &made.home {
-            Home::Image(image) => {
+        let mut guard = match &volume.location {
+            Location::Image(image) => {
                 let exact = Exact::of(Whole::File(canonical(image)?))?;
-                RollbackGuard { exact: Some(exact), ..RollbackGuard::copy(session, image, made)? }
+                RollbackGuard { exact: Some(exact), ..RollbackGuard::copy(session, image, volume)? }
             }
-            Home::Modelled { dir, .. } => {
+            Location::Modelled { dir, .. } => {
                 let exact = Exact::of(Whole::Store(dir.clone()))?;
                 let restore_method =
                     |snapshot: String| RestoreMethod::Snapshot { dir: dir.clone(), snapshot };
                 let snapshot = new_name(dir)?;
                 let restore_note = RestoreNote::create(session, &note, &restore_method(snapshot.clone()))?;
                 let strategy = Strategy::snapshot(dir, snapshot, Some(restore_note))?;
-                RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made.clone(), strategy) }
+                RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, volume.clone(), strategy) }
             }
-            Home::Device(path) => {
+            Location::Device(path) => {
                 let device = Device::prepare(session, path, dir, name, &note)?;
                 let exact = Exact { of: Whole::File(path.clone()), before: device.saved() };
                 let strategy = Strategy::Device(device.into());
-                RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made.clone(), strategy) }
+                RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, volume.clone(), strategy) }
             }
-            Home::Dir(_) => RollbackGuard::by(session, made.clone(), Strategy::Cleanup),
+            Location::Dir(_) => RollbackGuard::by(session, volume.clone(), Strategy::Cleanup),
         };
         guard.mount()?;
         Ok(guard)
@@ -194,7 +193,7 @@ impl RollbackGuard {
     /// Copies an image to a temporary modelled disk that sleeps its service times, and opens it.
     pub(crate) fn on_disk(
         session: &Arc<Session>,
-        made: &Made,
+        volume: &VolumeConfig,
         image: &Path,
         model: &str,
     ) -> Result<RollbackGuard, Error> {
@@ -203,80 +202,71 @@ impl RollbackGuard {
         let beside = image.parent().unwrap_or(Path::new("/"));
         let scratch = Scratch::make(session, beside, SCRATCH)?;
         let dir = scratch.path().join("copy.disk");
-        Store::create(&dir, &DiskSettings::new(made.size_bytes, model, Clock::Real))?;
+        Store::create(&dir, &DiskSettings::new(volume.size_bytes, model, Clock::Real))?;
         let mut store = Store::open(&dir)?;
         store.import_image(&image)?;
         let snapshot = "filled".to_owned();
         store.snapshot(&snapshot)?;
         store.close()?;
         drop(store);
-        let home = Home::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Real };
+        let location = Location::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Real };
         let strategy = Strategy::Snapshot { dir, snapshot, restore_note: None, scratch: Some(scratch) };
-        let made = Made { home, ..made.clone() };
-        let mut guard = RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made, strategy) };
+        let volume = VolumeConfig { location, ..volume.clone() };
+        let mut guard = RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, volume, strategy) };
         guard.mount()?;
         Ok(guard)
     }
 
     /// Opens a file system that need not be verified afterwards, such as an unaged copy.
-    pub(crate) fn spare(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
-        let mut guard = match &made.home {
-            Home::Image(image) => RollbackGuard::copy(session, image, made)?,
-            Home::Modelled { dir, .. } => {
+    pub(crate) fn spare(session: &Arc<Session>, volume: &VolumeConfig) -> Result<RollbackGuard, Error> {
+        let mut guard = match &volume.location {
+            Location::Image(image) => RollbackGuard::copy(session, image, volume)?,
+            Location::Modelled { dir, .. } => {
                 let strategy = Strategy::snapshot(dir, new_name(dir)?, None)?;
-                RollbackGuard::by(session, made.clone(), strategy)
+                RollbackGuard::by(session, volume.clone(), strategy)
             }
-            Home::Device(_) | Home::Dir(_) => RollbackGuard::by(session, made.clone(), Strategy::Cleanup),
+            Location::Device(_) | Location::Dir(_) => {
+                RollbackGuard::by(session, volume.clone(), Strategy::Cleanup)
+            }
         };
         guard.mount()?;
         Ok(guard)
     }
 
     /// Opens the file system that `made` describes read-only.
-    pub(crate) fn read_only(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
-        let mount_opts = [&made.mount_opts[..], &["ro".to_owned()]].concat();
-        let made = Made { mount_opts, ..made.clone() };
-        let mut guard = RollbackGuard::by(session, made, Strategy::Untouched);
+    pub(crate) fn read_only(session: &Arc<Session>, volume: &VolumeConfig) -> Result<RollbackGuard, Error> {
+        let mut guard = RollbackGuard::by(session, volume.read_only(), Strategy::Untouched);
         guard.mount()?;
         Ok(guard)
     }
 
     /// Opens the file system that `made` describes without a copy or snapshot; the caller deletes created files.
-    pub(crate) fn as_it_is(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
-        let mut guard = RollbackGuard::by(session, made.clone(), Strategy::Cleanup);
+    pub(crate) fn as_it_is(session: &Arc<Session>, volume: &VolumeConfig) -> Result<RollbackGuard, Error> {
+        let mut guard = RollbackGuard::by(session, volume.clone(), Strategy::Cleanup);
         guard.mount()?;
         Ok(guard)
     }
 
     /// Uses a directory; the caller deletes created files.
     pub(crate) fn of_dir(session: &Arc<Session>, target: DirTarget, writes: bool) -> RollbackGuard {
-        let made = Made {
-            home: Home::Dir(target.path().to_owned()),
-            fs: "dir".to_owned(),
-            size_bytes: 0,
-            plan_mkfs_opts: Vec::new(),
-            mkfs_opts: Vec::new(),
-            mount_opts: Vec::new(),
-            read_ahead_kb: 0,
-            kernel: None,
-        };
+        let volume = VolumeConfig::new(Location::Dir(target.path().to_owned()), "dir", 0);
         let strategy = if writes { Strategy::Cleanup } else { Strategy::Untouched };
-        RollbackGuard { target: Some(Box::new(target)), ..RollbackGuard::by(session, made, strategy) }
+        RollbackGuard { target: Some(Box::new(target)), ..RollbackGuard::by(session, volume, strategy) }
     }
 
-    fn by(session: &Arc<Session>, made: Made, strategy: Strategy) -> RollbackGuard {
-        RollbackGuard { session: session.clone(), made, target: None, strategy, exact: None }
+    fn by(session: &Arc<Session>, volume: VolumeConfig, strategy: Strategy) -> RollbackGuard {
+        RollbackGuard { session: session.clone(), volume, target: None, strategy, exact: None }
     }
 
     /// A copy of an image in the same directory.
-    fn copy(session: &Arc<Session>, image: &Path, made: &Made) -> Result<RollbackGuard, Error> {
+    fn copy(session: &Arc<Session>, image: &Path, volume: &VolumeConfig) -> Result<RollbackGuard, Error> {
         let image = canonical(image)?;
         let beside = image.parent().unwrap_or(Path::new("/"));
         let scratch = Scratch::make(session, beside, SCRATCH)?;
         let copy = scratch.path().join("copy.img");
         let copied = disk::copy_image(&image, &copy)?;
-        let made = Made { home: Home::Image(copy), ..made.clone() };
-        Ok(RollbackGuard::by(session, made, Strategy::Copy { image, scratch, copied }))
+        let volume = VolumeConfig { location: Location::Image(copy), ..volume.clone() };
+        Ok(RollbackGuard::by(session, volume, Strategy::Copy { image, scratch, copied }))
     }
 
     /// The file system.
@@ -298,7 +288,7 @@ impl RollbackGuard {
         if let Strategy::Device(device) = &mut self.strategy {
             device.watch()?;
         }
-        self.target = Some(crate::age::open(&self.session, &self.made)?);
+        self.target = Some(fs::open(&self.session, &self.volume)?);
         Ok(())
     }
 

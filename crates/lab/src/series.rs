@@ -1,15 +1,13 @@
 //! A series: a workload ages a file system round by round, and it is measured with its unaged copy after the selected rounds.
 
-use crate::age::make_target;
 use crate::compare::{SUBJECTS, unaged};
-use crate::manifest::{Home, Made};
 use crate::scanned::Scanned;
 use crate::scans::{Scan, Scans};
 use crate::workload::{Workload, unless_interrupted};
 use crate::{Error, tree};
 use disk::model::Model;
 use disk::{DeviceCounters, Session};
-use fs::Target;
+use fs::{Target, VolumeConfig};
 use probe::Reader;
 use results::measures;
 use results::{Measurement, NewRun, RunId, Store, Watch};
@@ -163,7 +161,7 @@ pub(crate) struct Series<'a> {
     pub command: &'a str,
     pub work: &'a Path,
     /// The file system to make.
-    pub made: Made,
+    pub volume: VolumeConfig,
     /// The device that may be erased, if it is made on one.
     pub erase: Option<&'a str>,
     pub workload: &'a Workload,
@@ -193,7 +191,7 @@ impl Series<'_> {
     /// Ages up to the last of `rounds`; measures each that the store does not hold. Returns the file system of the last.
     fn advance(&mut self, rounds: &[u64]) -> Result<Option<Box<dyn Target>>, Error> {
         let Some(&last) = rounds.last() else { return Ok(None) };
-        let home = self.made.home.clone();
+        let location = self.volume.location.clone();
         let mut kept: Option<Box<dyn Target>> = None;
         // Declared after the file system, so that an error drops the driver first: no process of the driver may use the file system when it
         // is unmounted.
@@ -209,8 +207,8 @@ impl Series<'_> {
                     old.map_or(Ok(()), |target| self.discard(target))?;
                     written_bytes = 0;
                     // A directory got its path when it was created.
-                    self.made.home = home.clone();
-                    make_target(self.session, &mut self.made, self.erase)?
+                    self.volume.location = location.clone();
+                    fs::make(self.session, &mut self.volume, self.erase)?
                 }
             };
             let target = kept.insert(target);
@@ -247,13 +245,7 @@ impl Series<'_> {
 
     fn discard(&self, target: Box<dyn Target>) -> Result<(), Error> {
         target.close()?;
-        match &self.made.home {
-            Home::Image(image) => std::fs::remove_file(image).map_err(Error::io("removing", image)),
-            Home::Device(_) => Ok(()),
-            Home::Dir(dir) | Home::Modelled { dir, .. } => {
-                std::fs::remove_dir_all(dir).map_err(Error::io("removing", dir))
-            }
-        }
+        Ok(self.volume.location.remove()?)
     }
 
     /// Measures and records the state after a round.
@@ -287,7 +279,7 @@ impl Series<'_> {
             true => {
                 self.phase(round, "copying to a fresh file system");
                 let name = format!("{}.{round}", self.identity.name);
-                Some(unaged::make(self.session, self.work, &name, &self.made, true, aged)?)
+                Some(unaged::make(self.session, self.work, &name, &self.volume, true, aged)?)
             }
         };
         let mut targets: Vec<&mut dyn Target> = vec![aged];
@@ -309,7 +301,7 @@ impl Series<'_> {
             repeat: self.schedule.repeat,
             traced: probe::blocktrace::available().is_ok(),
         };
-        let (models, disk_bytes) = (self.models, self.made.size_bytes);
+        let (models, disk_bytes) = (self.models, self.volume.size_bytes);
         scans.run(&mut targets, self.watch, |scanned, _, subject, repetition| {
             numbers(models, scanned, disk_bytes, subject, repetition)
         })?;

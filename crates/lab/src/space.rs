@@ -1,8 +1,8 @@
 //! Checks whether the data fits into the location of the image, before anything is created.
 
 use crate::Error;
-use crate::manifest::{Home, Made};
 use crate::messages::bytes;
+use fs::{Location, VolumeConfig};
 use replay::Data;
 use std::path::Path;
 use workload::Plan;
@@ -18,40 +18,44 @@ const EMPTY_BYTES: u64 = 64 << 20;
 const WRITTEN_ONCE: f64 = 0.5;
 
 /// Refuses an aging that writes more, regardless of deletions, than fits a file system that never frees blocks.
-pub(crate) fn check_written(made: &Made, plan: &Plan, overwrites: Option<f64>) -> Result<(), Error> {
-    let Some(made) = made.spec()? else { return Ok(()) };
+pub(crate) fn check_written(
+    volume: &VolumeConfig,
+    plan: &Plan,
+    overwrites: Option<f64>,
+) -> Result<(), Error> {
+    let Some(kind) = volume.kind()? else { return Ok(()) };
     let written = overwrites.unwrap_or(plan.bound_overwrites).min(plan.bound_overwrites);
-    if made.kind.reclaims_space() || written <= WRITTEN_ONCE {
+    if kind.reclaims_space() || written <= WRITTEN_ONCE {
         return Ok(());
     }
     Err(Error::Refused(format!(
         "{} frees no space without its cleaner, which does not run here, and {written:.1} times its size \
          would be written: use --overwrites of at most {WRITTEN_ONCE}, and a smaller --fullness",
-        made.kind.name()
+        kind.name()
     )))
 }
 
 /// Refuses an aging whose data would not fit the backing store.
 pub(crate) fn check(
-    made: &Made,
+    volume: &VolumeConfig,
     plan: &Plan,
     data: Data,
     fill: bool,
     already_bytes: u64,
 ) -> Result<(), Error> {
-    let metadata = EMPTY_BYTES.min(made.size_bytes / 8) + plan.live_files * METADATA_BYTES_A_FILE;
-    let (place, need) = match &made.home {
+    let metadata = EMPTY_BYTES.min(volume.size_bytes / 8) + plan.live_files * METADATA_BYTES_A_FILE;
+    let (place, need) = match &volume.location {
         // Written churn eventually touches every block, and a sparse image never shrinks.
-        Home::Image(path) | Home::Modelled { dir: path, .. } => {
+        Location::Image(path) | Location::Modelled { dir: path, .. } => {
             let need = match data {
-                Data::Write => made.size_bytes,
-                _ if fill => (plan.live_bytes + metadata).min(made.size_bytes),
+                Data::Write => volume.size_bytes,
+                _ if fill => (plan.live_bytes + metadata).min(volume.size_bytes),
                 _ => metadata,
             };
             (path.parent(), need)
         }
-        Home::Dir(dir) => (Some(dir.as_path()), plan.live_bytes + metadata),
-        Home::Device(_) => return Ok(()),
+        Location::Dir(dir) => (Some(dir.as_path()), plan.live_bytes + metadata),
+        Location::Device(_) => return Ok(()),
     };
     let place = existing(place.unwrap_or(Path::new(".")));
     let free = disk::free_bytes(place)?;
@@ -68,31 +72,31 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The directory that holds the image of the unaged copy of the file system at `home`, and that grows with writes to it; `None` if the copy
+/// The directory that holds the image of the unaged copy of the file system at `location`, and that grows with writes to it; `None` if the copy
 /// is a directory next to the aged one.
-fn image_dir<'a>(home: &'a Home, work: &'a Path) -> Option<&'a Path> {
-    match home {
-        Home::Image(path) | Home::Modelled { dir: path, .. } => path.parent().map(existing),
-        Home::Device(_) => Some(existing(work)),
-        Home::Dir(_) => None,
+fn image_dir<'a>(location: &'a Location, work: &'a Path) -> Option<&'a Path> {
+    match location {
+        Location::Image(path) | Location::Modelled { dir: path, .. } => path.parent().map(existing),
+        Location::Device(_) => Some(existing(work)),
+        Location::Dir(_) => None,
     }
 }
 
 /// Refuses an unaged copy that would not fit. The copy consists of `files` files with `data_bytes` bytes: with their data, or only metadata
 /// unless the aged file system was `filled`.
 pub(crate) fn check_copy(
-    made: &Made,
+    volume: &VolumeConfig,
     work: &Path,
     files: u64,
     data_bytes: u64,
     filled: bool,
 ) -> Result<(), Error> {
-    let metadata = EMPTY_BYTES.min(made.size_bytes / 8) + files * METADATA_BYTES_A_FILE;
-    let (dir, need) = match (&made.home, image_dir(&made.home, work)) {
-        (_, Some(dir)) if filled => (dir, (data_bytes + metadata).min(made.size_bytes)),
+    let metadata = EMPTY_BYTES.min(volume.size_bytes / 8) + files * METADATA_BYTES_A_FILE;
+    let (dir, need) = match (&volume.location, image_dir(&volume.location, work)) {
+        (_, Some(dir)) if filled => (dir, (data_bytes + metadata).min(volume.size_bytes)),
         (_, Some(dir)) => (dir, metadata),
         // Preallocated blocks occupy space too.
-        (Home::Dir(dir), None) => (existing(dir), data_bytes),
+        (Location::Dir(dir), None) => (existing(dir), data_bytes),
         (_, None) => return Ok(()),
     };
     let free = disk::free_bytes(dir)?;
@@ -109,8 +113,8 @@ pub(crate) fn check_copy(
 }
 
 /// Explains why a new file of that size cannot be written to an aged file system and its copy, both of which may grow by that size.
-pub(crate) fn check_new_files(home: &Home, work: &Path, size: u64) -> Result<(), String> {
-    let Some(dir) = image_dir(home, work) else { return Ok(()) };
+pub(crate) fn check_new_files(location: &Location, work: &Path, size: u64) -> Result<(), String> {
+    let Some(dir) = image_dir(location, work) else { return Ok(()) };
     let free = disk::free_bytes(dir).map_err(|e| e.to_string())?;
     if free >= 2 * size + LAST_BYTES {
         return Ok(());
@@ -127,8 +131,8 @@ pub(crate) fn check_new_files(home: &Home, work: &Path, size: u64) -> Result<(),
 const LAST_BYTES: u64 = 1 << 20;
 
 /// Names the full directory as the cause of an error on a copy: the error itself names a path in a private mount of this process.
-pub(crate) fn of_copy(error: Error, home: &Home, work: &Path) -> Error {
-    let Some(dir) = image_dir(home, work).filter(|_| !matches!(error, Error::Interrupted(_))) else {
+pub(crate) fn of_copy(error: Error, location: &Location, work: &Path) -> Error {
+    let Some(dir) = image_dir(location, work).filter(|_| !matches!(error, Error::Interrupted(_))) else {
         return error;
     };
     match disk::free_bytes(dir) {
@@ -150,41 +154,32 @@ fn existing(path: &Path) -> &Path {
 mod tests {
     use super::*;
 
-    fn made(dir: &Path) -> Made {
-        Made {
-            home: Home::Image(dir.join("work/a.img")),
-            fs: "ext4".to_owned(),
-            size_bytes: 1 << 60,
-            plan_mkfs_opts: Vec::new(),
-            mkfs_opts: Vec::new(),
-            mount_opts: Vec::new(),
-            read_ahead_kb: 128,
-            kernel: None,
-        }
+    fn volume(dir: &Path) -> VolumeConfig {
+        VolumeConfig::new(Location::Image(dir.join("work/a.img")), "ext4", 1 << 60)
     }
 
     #[test]
     fn refused_copy_names_the_directory_without_space() {
         let dir = tempfile::tempdir().unwrap();
-        let made = made(dir.path());
-        let refused = check_copy(&made, dir.path(), 1, 1 << 55, true).unwrap_err().to_string();
+        let volume = volume(dir.path());
+        let refused = check_copy(&volume, dir.path(), 1, 1 << 55, true).unwrap_err().to_string();
         assert!(refused.contains(&format!(" in {}, where ", dir.path().display())), "{refused}");
-        check_copy(&made, dir.path(), 1, 1 << 55, false).unwrap();
-        check_copy(&made, dir.path(), 1, 1 << 10, true).unwrap();
-        let device = Made { home: Home::Device("/dev/nothing".into()), ..made.clone() };
+        check_copy(&volume, dir.path(), 1, 1 << 55, false).unwrap();
+        check_copy(&volume, dir.path(), 1, 1 << 10, true).unwrap();
+        let device = VolumeConfig { location: Location::Device("/dev/nothing".into()), ..volume.clone() };
         assert!(
             check_copy(&device, dir.path(), 1, 1 << 55, true).is_err(),
             "its copy is in the work directory"
         );
-        let refused = check_new_files(&made.home, dir.path(), 1 << 54).unwrap_err();
+        let refused = check_new_files(&volume.location, dir.path(), 1 << 54).unwrap_err();
         assert!(refused.contains(&dir.path().display().to_string()), "{refused}");
-        check_new_files(&made.home, dir.path(), 1 << 20).unwrap();
+        check_new_files(&volume.location, dir.path(), 1 << 20).unwrap();
     }
 
     #[test]
     fn errors_name_a_full_directory_only_if_it_is_full() {
         let dir = tempfile::tempdir().unwrap();
-        let of = |error| of_copy(error, &made(dir.path()).home, dir.path()).to_string();
+        let of = |error| of_copy(error, &volume(dir.path()).location, dir.path()).to_string();
         assert_eq!(of(Error::Failed("other".to_owned())), "other");
         assert_eq!(of(Error::Interrupted("other".to_owned())), "interrupted; other");
     }

@@ -11,11 +11,12 @@ pub use agree::{Day, Distances, SizeScores, Verified};
 pub(crate) use agree::{distances, lengths};
 
 use crate::Error;
-use crate::manifest::{Home, Made};
+use crate::compare::unaged::Unaged;
 use crate::work::Work;
 use crate::workload::unless_interrupted;
 use checkpoint_stats::CheckpointStats;
 use disk::Session;
+use fs::{Location, VolumeConfig};
 use results::measures;
 use results::{NewRun, RunId, Store, Watch};
 use snapshot::Snapshot;
@@ -56,7 +57,7 @@ pub enum Case {
         /// The replay syncs after this many bytes.
         write_back_bytes: u64,
         /// The file system for the replay.
-        made: Made,
+        volume: VolumeConfig,
     },
     /// The days of an [`workload::synthetic`] workload on a fresh file system, and a replay of its snapshots on another.
     Synthetic {
@@ -67,7 +68,7 @@ pub enum Case {
         /// The replay syncs after this many bytes.
         write_back_bytes: u64,
         /// Parameters of both file systems.
-        made: Made,
+        volume: VolumeConfig,
     },
 }
 
@@ -86,8 +87,8 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
             replayed.len()
         )));
     }
-    if let Case::Replayed { made, .. } | Case::Synthetic { made, .. } = &spec.case {
-        fs::can_make(fs::find(&made.fs)?, made.size_bytes)?;
+    if let Case::Replayed { volume, .. } | Case::Synthetic { volume, .. } = &spec.case {
+        fs::can_make(fs::find(&volume.fs)?, volume.size_bytes)?;
     }
     // Given snapshots are read before anything is created.
     let (mut agreed, mut given) = (None, None);
@@ -117,7 +118,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         Some(agreed) => Ok(agreed),
         None => Session::begin()
             .map_err(Error::from)
-            .and_then(|session| made(&session, &spec.work, &spec.name, &spec.case, given, watch)),
+            .and_then(|session| compare_sides(&session, &spec.work, &spec.name, &spec.case, given, watch)),
     };
     let verified = unless_interrupted(verified).map_err(|error| match error {
         Error::Interrupted(_) => Error::Interrupted("no results are kept; start again".to_owned()),
@@ -132,7 +133,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
 
 /// Makes the necessary file systems, in images in `dir` with names that start with `name`, and compares. `given` are the observations from
 /// real snapshots.
-pub(crate) fn made(
+pub(crate) fn compare_sides(
     session: &Arc<Session>,
     dir: &Path,
     name: &str,
@@ -141,19 +142,19 @@ pub(crate) fn made(
     watch: &mut dyn Watch,
 ) -> Result<Verified, Error> {
     let image = |side: &str| dir.join(format!("{name}.{side}.img"));
-    let (real, series, options, made, write_back): (_, Box<dyn Series>, _, _, _) = match (case, given) {
-        (Case::Replayed { real, options, write_back_bytes, made }, Some(seen)) => {
-            (seen, Box::new(real.clone()), options.clone(), made, *write_back_bytes)
+    let (real, series, options, volume, write_back): (_, Box<dyn Series>, _, _, _) = match (case, given) {
+        (Case::Replayed { real, options, write_back_bytes, volume }, Some(seen)) => {
+            (seen, Box::new(real.clone()), options.clone(), volume, *write_back_bytes)
         }
-        (Case::Synthetic { synthetic, options, write_back_bytes, made }, _) => {
-            let (snapshots, seen) = sides::synthetic(session, made, &image("real"), synthetic, watch)?;
+        (Case::Synthetic { synthetic, options, write_back_bytes, volume }, _) => {
+            let (snapshots, seen) = sides::synthetic(session, volume, &image("real"), synthetic, watch)?;
             let options = scale_intervals(options, &snapshots, synthetic);
-            (seen, Box::new(snapshots), options, made, *write_back_bytes)
+            (seen, Box::new(snapshots), options, volume, *write_back_bytes)
         }
         _ => unreachable!("snapshots that are given are looked at before"),
     };
     let workload = sides::SnapshotInput { series, options, write_back_bytes: write_back };
-    let replayed = sides::replayed(session, made, &image("replayed"), workload, watch)?;
+    let replayed = sides::replayed(session, volume, &image("replayed"), workload, watch)?;
     agree::agree(name, &real, &replayed)
 }
 
@@ -184,11 +185,11 @@ fn parameters(case: &Case) -> serde_json::Value {
     };
     match case {
         Case::Given { real, replayed } => serde_json::json!({ "real": real, "replayed": replayed }),
-        Case::Replayed { real, options, write_back_bytes, made } => serde_json::json!({
-            "real": real, "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
+        Case::Replayed { real, options, write_back_bytes, volume } => serde_json::json!({
+            "real": real, "made": volume, "workload": workload(options), "write_back_bytes": write_back_bytes,
         }),
-        Case::Synthetic { synthetic, options, write_back_bytes, made } => serde_json::json!({
-            "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
+        Case::Synthetic { synthetic, options, write_back_bytes, volume } => serde_json::json!({
+            "made": volume, "workload": workload(options), "write_back_bytes": write_back_bytes,
             "office": {
                 "days": synthetic.days, "at_once": synthetic.concurrency, "windows": synthetic.intervals,
                 "fullness": synthetic.fullness,
@@ -216,7 +217,6 @@ fn record(store: &Store, run: RunId, verified: &Verified) -> Result<(), results:
 }
 
 /// Makes a fresh file system in the image at `path`, like `made`.
-fn fresh(session: &Arc<Session>, made: &Made, path: &Path) -> Result<crate::compare::unaged::Unaged, Error> {
-    let home = Home::Image(path.to_owned());
-    crate::compare::unaged::made_of(session, made, home, path.to_owned())
+fn fresh(session: &Arc<Session>, volume: &VolumeConfig, path: &Path) -> Result<Unaged, Error> {
+    Unaged::make(session, volume.at(Location::Image(path.to_owned())))
 }

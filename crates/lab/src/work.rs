@@ -1,7 +1,7 @@
 //! A work directory: used by one run at a time, and removed if the run creates nothing worth keeping.
 
 use crate::Error;
-use crate::manifest::check_recordable;
+use crate::volume::check_recordable;
 use disk::WorkLock;
 use results::{STORE_FILE, Store};
 use std::cell::Cell;

@@ -187,17 +187,17 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let aged: Option<Aged> = store.document(run.id, "", "aged")?;
     let numbers = lab::compared_numbers(store, run.id)?;
     let free_bytes = lab::interval(&numbers, SUBJECTS[0], measures::FREE_BYTES.name).map(|free| free.median);
-    let used = free_bytes.map(|free| 1.0 - free / manifest.made.size_bytes as f64);
+    let used = free_bytes.map(|free| 1.0 - free / manifest.volume.size_bytes as f64);
     let ratio = |measure: Measure| lab::ratio(&numbers, measure.name).map(interval);
     // A modelled scan without reads is computed from extent maps.
     let modelled =
         ratio(measures::MODELLED_HDD_S_PER_GIB).or_else(|| ratio(measures::EXTENT_MAP_HDD_S_PER_GIB));
     Ok(data::Comparison {
         name: manifest.name.clone(),
-        fs: manifest.made.fs.clone(),
+        fs: manifest.volume.fs.clone(),
         fs_version: manifest.fs_version.clone(),
         mkfs: manifest.mkfs.clone().unwrap_or_else(|| "none: an existing directory".to_owned()),
-        size_bytes: manifest.made.size_bytes,
+        size_bytes: manifest.volume.size_bytes,
         profile: manifest.source().to_owned(),
         fullness: manifest.conditions().map(|conditions| conditions.fullness).or(used),
         seed: manifest.seed().unwrap_or(0),

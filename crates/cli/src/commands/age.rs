@@ -8,7 +8,7 @@ use crate::output;
 use crate::progress::Progress;
 use ::workload::Conditions;
 use anyhow::{Context as _, Result, bail};
-use lab::{AgeSpec, Aged, Home, Made};
+use lab::{AgeSpec, Aged, Location, VolumeConfig};
 use mpi::World;
 use ranks::Group as _;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ pub fn name(args: &Age, source: &str) -> String {
 }
 
 /// The file system to create, and its name, if `source` ages it.
-fn made(args: &Age, source: &str) -> Result<(String, Made)> {
+fn name_and_volume(args: &Age, source: &str) -> Result<(String, VolumeConfig)> {
     let fs = if args.dir.is_some() { "dir".to_owned() } else { fs::find(&args.fs)?.name().to_owned() };
     let name = name(args, source);
     if !lab::can_name(&name) {
@@ -93,42 +93,39 @@ fn made(args: &Age, source: &str) -> Result<(String, Made)> {
     // Stores the absolute path of a model file, so that any directory finds it, and the name of a built-in model.
     let model = args.disk.as_deref().map(model).transpose()?;
     let image = |dir: &Path| match &model {
-        Some(model) => Home::Modelled {
+        Some(model) => Location::Modelled {
             dir: dir.join(format!("{name}.disk")),
             model: model.clone(),
             clock: super::disk::clock(args.clock),
         },
-        None => Home::Image(dir.join(format!("{name}.img"))),
+        None => Location::Image(dir.join(format!("{name}.img"))),
     };
-    let home = match (&args.dir, &args.device, &args.image_dir) {
-        (Some(dir), _, _) => Home::Dir(dir.clone()),
-        (_, Some(device), _) => Home::Device(device.clone()),
+    let location = match (&args.dir, &args.device, &args.image_dir) {
+        (Some(dir), _, _) => Location::Dir(dir.clone()),
+        (_, Some(device), _) => Location::Device(device.clone()),
         (_, _, Some(dir)) => image(&absolute(dir)?),
         _ if args.memory => image(Path::new(MEMORY)),
         _ => image(&absolute(&args.work.work)?),
     };
-    let made = Made {
-        home,
-        fs,
-        size_bytes: args.size,
-        plan_mkfs_opts: Vec::new(),
+    let volume = VolumeConfig {
         mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
         mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
         read_ahead_kb: args.read_ahead_kb,
         kernel: vm::guest_environment().map(|guest| guest.kernel),
+        ..VolumeConfig::new(location, &fs, args.size)
     };
-    Ok((name, made))
+    Ok((name, volume))
 }
 
 pub fn spec(args: &Age) -> Result<AgeSpec> {
     let profile = profile::load(&args.profile)?;
-    let (name, made) = made(args, &profile.name)?;
-    let max_fullness = fs::find(&made.fs).map_or(1.0, |kind| kind.max_fullness(args.size));
+    let (name, volume) = name_and_volume(args, &profile.name)?;
+    let max_fullness = fs::find(&volume.fs).map_or(1.0, |kind| kind.max_fullness(args.size));
     let fullness = args.fullness.unwrap_or_else(|| profile.fullness.unwrap_or(0.8).min(max_fullness));
     Ok(AgeSpec {
         name,
         work: args.work.work.clone(),
-        made,
+        volume,
         erase: args.erase.clone(),
         conditions: Conditions {
             method: match args.method {

@@ -50,7 +50,7 @@ fn compare_on_all_kernels(args: &Compare) -> Result<Vec<Pair>> {
 fn compare_here(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
     let mut progress = Progress::new();
     let names = if args.first.fs.is_empty() {
-        let runs_here = |manifest: &Manifest| manifest.made.kernel.as_ref() == kernel;
+        let runs_here = |manifest: &Manifest| manifest.volume.kernel.as_ref() == kernel;
         named(args)?.into_iter().filter(runs_here).map(|manifest| manifest.name).collect()
     } else {
         first::age(args, kernel, &mut progress)?

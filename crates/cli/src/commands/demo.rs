@@ -3,7 +3,7 @@
 use crate::args::Demo;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use lab::{AgeSpec, CompareSpec, Home, Made, Manifest};
+use lab::{AgeSpec, CompareSpec, Location, Manifest, VolumeConfig};
 use results::{STORE_FILE, Watch as _};
 use std::path::Path;
 use workload::{Conditions, Method};
@@ -61,15 +61,9 @@ fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem) -> Result<AgeSpec> 
     Ok(AgeSpec {
         name: name.to_owned(),
         work: work.to_owned(),
-        made: Made {
-            home: Home::Image(work.join(format!("{name}.img"))),
-            fs: name.to_owned(),
-            size_bytes: args.size,
-            plan_mkfs_opts: Vec::new(),
+        volume: VolumeConfig {
             mkfs_opts: kind.advised_mkfs_opts(args.size).iter().map(|opt| (*opt).to_owned()).collect(),
-            mount_opts: Vec::new(),
-            read_ahead_kb: 128,
-            kernel: None,
+            ..VolumeConfig::new(Location::Image(work.join(format!("{name}.img"))), name, args.size)
         },
         erase: None,
         conditions: Conditions {

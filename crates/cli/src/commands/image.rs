@@ -154,7 +154,7 @@ fn row(image: &Image) -> Vec<String> {
     vec![
         // The file name may differ from the name in the manifest.
         image.archive.path().file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        about.aged.made.fs.clone(),
+        about.aged.volume.fs.clone(),
         lab::bytes(contents.size_bytes),
         lab::bytes(image.archive.file_bytes()),
         about.aged.source().to_owned(),
@@ -191,7 +191,7 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
     let layout = scores.layout.as_ref();
     let conditions = aged.conditions();
     let rows = [
-        ("file system", Some(format!("{}, {}", aged.made.fs, lab::bytes(contents.size_bytes)))),
+        ("file system", Some(format!("{}, {}", aged.volume.fs, lab::bytes(contents.size_bytes)))),
         ("made by", aged.mkfs.clone()),
         ("with", Some(aged.fs_version.clone())),
         ("aged by", Some(aged.source().to_owned())),

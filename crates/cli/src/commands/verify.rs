@@ -5,7 +5,7 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use activity::ActivitySet;
 use anyhow::Result;
-use lab::{Case, Home, Made, Verified, VerifySpec};
+use lab::{Case, Location, Verified, VerifySpec, VolumeConfig};
 use workload::snapshots::{Options, ShortLived, snapshot_files};
 use workload::synthetic::SyntheticOptions;
 
@@ -31,19 +31,10 @@ fn case(args: &Verify) -> Result<Case> {
         if args.published { Options::published(args.seed) } else { Options::full_metadata(args.seed) };
     let set = args.short_lived.as_deref().map(ActivitySet::load).transpose()?;
     let options = Options { short_lived: set.map(ShortLived::published), ..options };
-    let made = Made {
-        // A placeholder: the verification chooses the images.
-        home: Home::Image(args.work.work.clone()),
-        fs: args.fs.clone(),
-        size_bytes: args.size,
-        plan_mkfs_opts: Vec::new(),
-        mkfs_opts: Vec::new(),
-        mount_opts: Vec::new(),
-        read_ahead_kb: 128,
-        kernel: None,
-    };
+    // The location is a placeholder: the verification chooses the images.
+    let volume = VolumeConfig::new(Location::Image(args.work.work.clone()), &args.fs, args.size);
     if !args.builtin {
-        return Ok(Case::Replayed { real, options, write_back_bytes: args.write_back, made });
+        return Ok(Case::Replayed { real, options, write_back_bytes: args.write_back, volume });
     }
     let synthetic = SyntheticOptions {
         size_bytes: args.size,
@@ -53,7 +44,7 @@ fn case(args: &Verify) -> Result<Case> {
         fullness: args.fullness,
         seed: args.seed,
     };
-    Ok(Case::Synthetic { synthetic, options, write_back_bytes: args.write_back, made })
+    Ok(Case::Synthetic { synthetic, options, write_back_bytes: args.write_back, volume })
 }
 
 fn show(verified: &Verified) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
 use anyhow::{Context as _, Result, bail};
 use fs::FileSystem;
 use lab::library::{Image, Library, SaveSpec};
-use lab::{Home, Made, Manifest, Work};
+use lab::{Location, Manifest, VolumeConfig, Work};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use vm::{Kernel, Task, TaskOutput};
@@ -59,7 +59,7 @@ pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
             .map(|name| Manifest::load(&work, &name))
             .transpose()?
             .flatten()
-            .and_then(|aged| aged.made.kernel))
+            .and_then(|aged| aged.volume.kernel))
     };
     let kernel = match requested_kernel(&args.kernel)? {
         Some(kernel) => Some(kernel),
@@ -87,16 +87,16 @@ pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
 pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Dispatch>>> {
     let work = absolute(&args.work.work)?;
     if args.first.fs.is_empty() {
-        let mut kernels: Vec<_> = named.iter().map(|manifest| &manifest.made.kernel).collect();
+        let mut kernels: Vec<_> = named.iter().map(|manifest| &manifest.volume.kernel).collect();
         kernels.sort();
         kernels.dedup();
         let dispatch = |kernel: &Option<Kernel>| {
             let Some(kernel) = kernel.clone() else { return Ok(None) };
-            let of = || named.iter().filter(|manifest| manifest.made.kernel.as_ref() == Some(&kernel));
-            let kinds = of().map(|manifest| fs::find(&manifest.made.fs)).collect::<Result<Vec<_>, _>>()?;
+            let of = || named.iter().filter(|manifest| manifest.volume.kernel.as_ref() == Some(&kernel));
+            let kinds = of().map(|manifest| fs::find(&manifest.volume.fs)).collect::<Result<Vec<_>, _>>()?;
             let mut dispatch = Dispatch::new(kernel.clone(), &kinds, Some(work.clone()));
             for manifest in of() {
-                dispatch.writes.extend(image_dir(&manifest.made)?);
+                dispatch.writes.extend(image_dir(&manifest.volume)?);
             }
             Ok(Some(dispatch))
         };
@@ -129,8 +129,8 @@ pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
         return None;
     }
     // Ignores errors: the probe reports them when it runs here.
-    let made = Made::found(&subject.path).ok()??;
-    let kind = fs::find(&made.fs).ok()?;
+    let volume = lab::existing_volume(&subject.path).ok()??;
+    let kind = fs::find(&volume.fs).ok()?;
     let mut dispatch = Dispatch::new(kernel_for(&[kind]).ok()??, &[kind], None);
     let written = [Some(subject.path.as_path()), log].into_iter().flatten();
     dispatch.writes = written.filter_map(|path| parent_dir(path).ok()).collect();
@@ -142,10 +142,10 @@ pub fn for_save(spec: &SaveSpec) -> Result<Option<Dispatch>> {
     if vm::guest_environment().is_some() {
         return Ok(None);
     }
-    let made = Manifest::load_aged(&spec.work, &spec.name)?.made;
-    let Some(kernel) = made.kernel.clone() else { return Ok(None) };
-    let mut dispatch = Dispatch::new(kernel, &[fs::find(&made.fs)?], Some(absolute(&spec.work)?));
-    dispatch.writes.extend(image_dir(&made)?);
+    let volume = Manifest::load_aged(&spec.work, &spec.name)?.volume;
+    let Some(kernel) = volume.kernel.clone() else { return Ok(None) };
+    let mut dispatch = Dispatch::new(kernel, &[fs::find(&volume.fs)?], Some(absolute(&spec.work)?));
+    dispatch.writes.extend(image_dir(&volume)?);
     dispatch.writes.push(match &spec.to {
         Some(file) => parent_dir(file)?,
         None => Library::of_user()?.path().to_owned(),
@@ -158,7 +158,7 @@ pub fn for_image_check(image: &Image, scratch: &Path) -> Result<Option<Dispatch>
     if vm::guest_environment().is_some() {
         return Ok(None);
     }
-    let kind = fs::find(&image.about.aged.made.fs)?;
+    let kind = fs::find(&image.about.aged.volume.fs)?;
     let Some(kernel) = kernel_for(&[kind])? else { return Ok(None) };
     Ok(Some(Dispatch { writes: vec![absolute(scratch)?], ..Dispatch::new(kernel, &[kind], None) }))
 }
@@ -195,10 +195,10 @@ fn kernel_for(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
 }
 
 /// The directory that contains the image or modelled disk.
-fn image_dir(made: &Made) -> Result<Option<PathBuf>> {
-    match &made.home {
-        Home::Image(path) | Home::Modelled { dir: path, .. } => parent_dir(path).map(Some),
-        Home::Device(_) | Home::Dir(_) => Ok(None),
+fn image_dir(volume: &VolumeConfig) -> Result<Option<PathBuf>> {
+    match &volume.location {
+        Location::Image(path) | Location::Modelled { dir: path, .. } => parent_dir(path).map(Some),
+        Location::Device(_) | Location::Dir(_) => Ok(None),
     }
 }
 

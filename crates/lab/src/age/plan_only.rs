@@ -46,7 +46,7 @@ pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error
     let (passed, planning) = (feed.passed, feed.planning + laying_out);
     let reached = feed.planner.stats();
     drop(feed);
-    let mut aged = aged(&spec.name, &spec.made.fs, &spec.conditions, &plan, reached);
+    let mut aged = aged(&spec.name, &spec.volume.fs, &spec.conditions, &plan, reached);
     aged.trace_sha256 = digest.finish();
     writer.map(trace::TraceWriter::finish).transpose()?;
     Ok(Planned {

@@ -2,7 +2,8 @@
 
 use super::AgeSpec;
 use crate::Error;
-use crate::manifest::{Home, Made, Manifest, Stage};
+use crate::manifest::{Manifest, Stage};
+use fs::{Location, VolumeConfig};
 use rustix::fs::{AtFlags, FileType, unlinkat};
 use std::path::Path;
 use trace::{TraceDigest, TraceInfo, TraceWriter};
@@ -15,7 +16,7 @@ pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
     match (found, spec.resume) {
         // Killed before anything was aged: there is nothing to resume and nothing to lose.
         (Some(manifest), _) if manifest.stage == Stage::Making => {
-            manifest.made.home.remove_half_made()?;
+            manifest.volume.location.remove_incomplete()?;
             Ok(new(spec))
         }
         (Some(manifest), true) => go_on(spec, manifest),
@@ -32,7 +33,7 @@ fn new(spec: &AgeSpec) -> Manifest {
     Manifest {
         version: Manifest::version(),
         name: spec.name.clone(),
-        made: spec.made.clone(),
+        volume: spec.volume.clone(),
         mkfs: None,
         fs_version: String::new(),
         data: spec.data(),
@@ -54,14 +55,14 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
         )));
     };
     let changed = spec.conditions != *conditions;
-    let home = manifest.made.home.clone();
-    let plan_mkfs_opts = manifest.made.plan_mkfs_opts.clone();
-    let asked = match home {
+    let location = manifest.volume.location.clone();
+    let plan_mkfs_opts = manifest.volume.plan_mkfs_opts.clone();
+    let asked = match location {
         // The directory got its path when it was made.
-        Home::Dir(_) => Made { home, plan_mkfs_opts, ..spec.made.clone() },
-        _ => Made { plan_mkfs_opts, ..spec.made.clone() },
+        Location::Dir(_) => VolumeConfig { location, plan_mkfs_opts, ..spec.volume.clone() },
+        _ => VolumeConfig { plan_mkfs_opts, ..spec.volume.clone() },
     };
-    if asked != manifest.made {
+    if asked != manifest.volume {
         return Err(Error::Refused(format!(
             "{} was created with other options (file system, size, place, mkfs or mount options); resume it \
              with the same options, or choose another --name",

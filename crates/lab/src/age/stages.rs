@@ -4,11 +4,11 @@ use super::outcome::{Aged, StoppedBy, aged};
 use super::rank_group::{Job, Next, Part, RankGroup};
 use super::{AgeSpec, resume};
 use crate::feed::Feed;
-use crate::manifest::{Home, Made, Manifest, Stage};
+use crate::manifest::{Manifest, Stage};
 use crate::work::Work;
-use crate::{Error, messages, space};
+use crate::{Error, messages, space, volume};
 use disk::Session;
-use fs::{DirTarget, Place, Target};
+use fs::{Location, Target};
 use ranks::{Group, threads};
 use replay::{Failure, Flow, Options, Replay, StopReason};
 use results::measures::{self, Measure};
@@ -37,18 +37,18 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
 /// Ages as rank 0 of a group, whose other ranks [follow](super::age_follow). After an error the other ranks keep waiting.
 pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<Aged, Error> {
     let mut manifest = resume::manifest(spec)?;
-    manifest.made.check(spec.erase.as_deref(), manifest.stage == Stage::Making)?;
+    volume::check(&manifest.volume, spec.erase.as_deref(), manifest.stage == Stage::Making)?;
     let plan =
         workload::resume(&manifest.segments[..manifest.segments.len() - 1], &spec.conditions)?.plan().clone();
     messages::plan(&plan, &spec.conditions, watch);
-    let already = if manifest.stage == Stage::Making { 0 } else { allocated_bytes(&spec.made.home) };
-    space::check_written(&spec.made, &plan, spec.conditions.overwrites)?;
-    space::check(&spec.made, &plan, spec.data(), spec.fill, already)?;
-    if let Some(made) = spec.made.spec()?
+    let already = if manifest.stage == Stage::Making { 0 } else { spec.volume.location.allocated_bytes() };
+    space::check_written(&spec.volume, &plan, spec.conditions.overwrites)?;
+    space::check(&spec.volume, &plan, spec.data(), spec.fill, already)?;
+    if let Some(kind) = spec.volume.kind()?
         && manifest.stage == Stage::Making
     {
         let inodes = plan.live_files + plan.directories;
-        manifest.made.plan_mkfs_opts = made.kind.mkfs_opts_for_inodes(made.size_bytes, inodes);
+        manifest.volume.plan_mkfs_opts = kind.mkfs_opts_for_inodes(spec.volume.size_bytes, inodes);
     }
 
     let work = Work::take(&spec.work)?;
@@ -57,7 +57,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     let target = if manifest.stage == Stage::Making {
         make(&session, spec, &mut manifest)?
     } else {
-        open(&session, &manifest.made)?
+        fs::open(&session, &manifest.volume)?
     };
     manifest.mkfs = target.mkfs_command().or(manifest.mkfs);
     manifest.fs_version = target.version();
@@ -67,7 +67,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
         command: &spec.command,
         seed: Some(spec.conditions.seed),
         parameters: serde_json::json!({
-            "made": manifest.made,
+            "made": manifest.volume,
             "conditions": spec.conditions,
             "ranks": group.ranks(),
         }),
@@ -101,54 +101,12 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
 /// is recognized as ours. If making fails, the manifest is removed.
 fn make(session: &Arc<Session>, spec: &AgeSpec, manifest: &mut Manifest) -> Result<Box<dyn Target>, Error> {
     manifest.save(&spec.work)?;
-    let made = make_target(session, &mut manifest.made, spec.erase.as_deref());
-    if made.is_err() {
+    let volume = fs::make(session, &mut manifest.volume, spec.erase.as_deref());
+    if volume.is_err() {
         let path = Manifest::path(&spec.work, &spec.name);
         std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
     }
-    made
-}
-
-/// Makes the file system that `made` describes; a directory gets its path here. `erase` is the device that may be erased.
-pub(crate) fn make_target(
-    session: &Arc<Session>,
-    made: &mut Made,
-    erase: Option<&str>,
-) -> Result<Box<dyn Target>, Error> {
-    if let Home::Dir(parent) = &made.home {
-        let target = DirTarget::make(parent)?;
-        made.home = Home::Dir(target.path().to_owned());
-        return Ok(Box::new(target));
-    }
-    let mut spec = made.spec()?.expect("all but directories are made");
-    if let Place::Device { erase: confirmed, .. } = &mut spec.place {
-        *confirmed = erase.map(str::to_owned);
-    }
-    if let Place::Image(path) | Place::Modelled { dir: path, .. } = &spec.place
-        && let Some(dir) = path.parent()
-    {
-        std::fs::create_dir_all(dir).map_err(Error::io("creating", dir))?;
-    }
-    Ok(fs::make(session, &spec)?)
-}
-
-/// Mounts the file system of an earlier run.
-pub(crate) fn open(session: &Arc<Session>, made: &Made) -> Result<Box<dyn Target>, Error> {
-    match (&made.home, made.spec()?) {
-        (Home::Dir(path), _) => Ok(Box::new(DirTarget::open(path)?)),
-        (_, Some(spec)) => Ok(fs::open(session, &spec)?),
-        (_, None) => unreachable!("only directories have no specification"),
-    }
-}
-
-/// Bytes that an image or a modelled disk of an earlier run already occupies.
-fn allocated_bytes(home: &Home) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    match home {
-        Home::Image(path) => std::fs::metadata(path).map_or(0, |m| m.blocks() * 512),
-        Home::Modelled { dir, .. } => std::fs::metadata(dir.join("data")).map_or(0, |m| m.blocks() * 512),
-        Home::Device(_) | Home::Dir(_) => 0,
-    }
+    Ok(volume?)
 }
 
 struct Stages<'a> {
@@ -202,7 +160,7 @@ impl Stages<'_> {
         if options.redo_first > 0 {
             resume::roll_back(&root, feed.planner.stats().creations)?;
         }
-        if let Home::Dir(dir) = &self.manifest.made.home {
+        if let Location::Dir(dir) = &self.manifest.volume.location {
             let job =
                 Job { dir: dir.clone(), segments: self.manifest.segments.clone(), options: options.clone() };
             self.ranks.broadcast(&job)?;
@@ -222,7 +180,7 @@ impl Stages<'_> {
         drop(feed);
         let (reached, digest) = if whole { (reached, digest) } else { self.retrace()? };
 
-        let mut aged = aged(&self.spec.name, &self.manifest.made.fs, &self.spec.conditions, plan, reached);
+        let mut aged = aged(&self.spec.name, &self.manifest.volume.fs, &self.spec.conditions, plan, reached);
         aged.stopped_by = stopped_by.unwrap_or(aged.stopped_by);
         aged.ranks = options.shard.ranks;
         aged.threads = options.threads;

@@ -4,11 +4,11 @@ use super::{Access, Plan, Side, Subject, Timing};
 use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::compare::unaged::{self, Unaged};
-use crate::manifest::{Home, Made, Manifest};
+use crate::manifest::Manifest;
 use crate::rollback::{RollbackGuard, clean_first};
 use disk::modelled::Clock;
-use disk::{Model, Scratch, Session};
-use fs::DirTarget;
+use disk::{BlockDevice, Model, Scratch, Session};
+use fs::{DirTarget, Location, VolumeConfig};
 use results::Watch;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(super) enum Found<'a> {
         /// As the user named it.
         named: &'a Path,
         path: PathBuf,
-        made: Option<Box<Made>>,
+        volume: Option<Box<VolumeConfig>>,
     },
 }
 
@@ -47,16 +47,16 @@ impl<'a> Found<'a> {
             Subject::Aged { work, name } => {
                 clean_first(work, name, watch)?;
                 let manifest = Manifest::load_aged(work, name)?;
-                check_device(&manifest.made, plan.timing)?;
+                check_device(&manifest.volume, plan.timing)?;
                 Ok(Found::Aged { work, manifest: manifest.into() })
             }
             Subject::Alone { path: named, .. } => {
                 let path = std::fs::canonicalize(named).map_err(Error::io("opening", named))?;
                 let (dir, name) = dir_and_name(&path);
                 clean_first(dir, &name, watch)?;
-                let made = Made::found(&path)?;
-                made.as_ref().map_or(Ok(()), |made| check_device(made, plan.timing))?;
-                Ok(Found::Alone { named, path, made: made.map(Box::new) })
+                let volume = crate::volume::existing_volume(&path)?;
+                volume.as_ref().map_or(Ok(()), |volume| check_device(volume, plan.timing))?;
+                Ok(Found::Alone { named, path, volume: volume.map(Box::new) })
             }
         }
     }
@@ -73,7 +73,7 @@ impl<'a> Found<'a> {
     pub fn open(&self, plan: &Plan, session: &Arc<Session>, watch: &mut dyn Watch) -> Result<Opened, Error> {
         match self {
             Found::Aged { work, manifest } => {
-                let Manifest { name, made, .. } = &**manifest;
+                let Manifest { name, volume, .. } = &**manifest;
                 let mut unaged = None;
                 if plan.unaged {
                     watch.phase(&format!("{name}: copying to a fresh file system"), None);
@@ -81,33 +81,33 @@ impl<'a> Found<'a> {
                 }
                 watch.phase(&format!("{name}: preparing"), None);
                 let subject = if unaged.is_some() { SUBJECTS[0] } else { "" };
-                let guard = guard(plan, session, work, name, made)?;
+                let guard = guard(plan, session, work, name, volume)?;
                 let mut sides = vec![Side { subject, guard }];
                 if let Some(unaged) = &mut unaged {
-                    let made = with_clock(unaged.close()?, plan.timing);
+                    let volume = with_clock(unaged.close()?, plan.timing);
                     let guard = match plan.rewinds {
-                        true => RollbackGuard::spare(session, &made)?,
-                        false => RollbackGuard::as_it_is(session, &made)?,
+                        true => RollbackGuard::spare(session, &volume)?,
+                        false => RollbackGuard::as_it_is(session, &volume)?,
                     };
                     sides.push(Side { subject: SUBJECTS[1], guard });
                 }
-                let same_disk = !matches!(made.home, Home::Device(_));
+                let same_disk = !matches!(volume.location, Location::Device(_));
                 Ok(Opened { sides, unaged, same_disk, scratch: None })
             }
-            Found::Alone { path, made: Some(made), .. } => {
+            Found::Alone { path, volume: Some(volume), .. } => {
                 let (dir, name) = dir_and_name(path);
-                let guard = match (&made.home, plan.timing) {
+                let guard = match (&volume.location, plan.timing) {
                     // There is no work directory with an image to restore the device from.
-                    (Home::Device(_), Timing::Priced(_) | Timing::Slept(None))
+                    (Location::Device(_), Timing::Priced(_) | Timing::Slept(None))
                         if plan.access != Access::Reads =>
                     {
-                        RollbackGuard::as_it_is(session, made)?
+                        RollbackGuard::as_it_is(session, volume)?
                     }
-                    _ => guard(plan, session, dir, &name, made)?,
+                    _ => guard(plan, session, dir, &name, volume)?,
                 };
                 Ok(Opened::alone(guard, None))
             }
-            Found::Alone { path, made: None, .. } => {
+            Found::Alone { path, volume: None, .. } => {
                 if let Timing::Slept(Some(_)) = plan.timing {
                     return Err(no_disk(&format!("{} is a directory", path.display())));
                 }
@@ -128,11 +128,23 @@ impl Opened {
 }
 
 /// Refuses to run a benchmark on a device that senesce did not make. Probes may write to any device that the user names.
-fn check_device(made: &Made, timing: Timing) -> Result<(), Error> {
+fn check_device(volume: &VolumeConfig, timing: Timing) -> Result<(), Error> {
     match timing {
-        Timing::Slept(_) => made.may_be_written(),
+        Timing::Slept(_) => refuse_foreign_device(volume),
         Timing::Priced(_) => Ok(()),
     }
+}
+
+/// Refuses a device whose file system was not made by this program: it is never written to.
+fn refuse_foreign_device(volume: &VolumeConfig) -> Result<(), Error> {
+    let Location::Device(path) = &volume.location else { return Ok(()) };
+    if fs::find(&volume.fs)?.is_ours(&BlockDevice::open(path)?)? {
+        return Ok(());
+    }
+    Err(Error::Refused(format!(
+        "{}: its file system was not created by senesce, and a benchmark would write to it; use an image copy of it, or a directory on it",
+        path.display()
+    )))
 }
 
 /// The directory of a file system without a work directory, and its name there.
@@ -146,23 +158,23 @@ fn guard(
     session: &Arc<Session>,
     dir: &Path,
     name: &str,
-    made: &Made,
+    volume: &VolumeConfig,
 ) -> Result<RollbackGuard, Error> {
     if plan.access == Access::Reads {
-        return RollbackGuard::read_only(session, made);
+        return RollbackGuard::read_only(session, volume);
     }
     let Timing::Slept(Some(model)) = plan.timing else {
-        return RollbackGuard::open(session, dir, name, &with_clock(made, plan.timing));
+        return RollbackGuard::open(session, dir, name, &with_clock(volume, plan.timing));
     };
-    match &made.home {
-        Home::Image(image) => RollbackGuard::on_disk(session, made, image, model),
-        Home::Modelled { dir: store, .. } => {
+    match &volume.location {
+        Location::Image(image) => RollbackGuard::on_disk(session, volume, image, model),
+        Location::Modelled { dir: store, .. } => {
             if disk::modelled::model_of(store)? != Model::find(model)? {
                 return Err(no_disk(&format!("{name} is already on another modelled disk")));
             }
-            RollbackGuard::open(session, dir, name, &with_clock(made, plan.timing))
+            RollbackGuard::open(session, dir, name, &with_clock(volume, plan.timing))
         }
-        Home::Device(_) | Home::Dir(_) => Err(no_disk(&format!("{name} is not an image"))),
+        Location::Device(_) | Location::Dir(_) => Err(no_disk(&format!("{name} is not an image"))),
     }
 }
 
@@ -171,31 +183,34 @@ fn no_disk(why: &str) -> Error {
 }
 
 /// The same file system; if its modelled disk has to sleep service times, with a clock that sleeps.
-fn with_clock(made: &Made, timing: Timing) -> Made {
-    match (&made.home, timing) {
-        (Home::Modelled { dir, model, .. }, Timing::Slept(_)) => on_clock(made, dir, model, Clock::Real),
-        _ => made.clone(),
+fn with_clock(volume: &VolumeConfig, timing: Timing) -> VolumeConfig {
+    match (&volume.location, timing) {
+        (Location::Modelled { dir, model, .. }, Timing::Slept(_)) => {
+            on_clock(volume, dir, model, Clock::Real)
+        }
+        _ => volume.clone(),
     }
 }
 
-fn on_clock(made: &Made, dir: &Path, model: &str, clock: Clock) -> Made {
-    let home = Home::Modelled { dir: dir.to_owned(), model: model.to_owned(), clock };
-    Made { home, ..made.clone() }
+fn on_clock(volume: &VolumeConfig, dir: &Path, model: &str, clock: Clock) -> VolumeConfig {
+    volume.at(Location::Modelled { dir: dir.to_owned(), model: model.to_owned(), clock })
 }
 
 /// Makes the unaged copy of an aged file system without sleeping, and closes it.
 fn copy(plan: &Plan, session: &Arc<Session>, work: &Path, manifest: &Manifest) -> Result<Unaged, Error> {
-    let Manifest { name, made, fill, .. } = manifest;
-    let made = match (&made.home, plan.timing) {
-        (Home::Modelled { dir, model, .. }, Timing::Slept(_)) => on_clock(made, dir, model, Clock::Model),
-        _ => made.clone(),
-    };
-    let mut aged = RollbackGuard::read_only(session, &made)?;
-    let mut unaged = match (&made.home, plan.timing) {
-        (Home::Image(image), Timing::Slept(Some(model))) => {
-            unaged::make_on_disk(session, image, name, &made, model, *fill, aged.target())?
+    let Manifest { name, volume, fill, .. } = manifest;
+    let volume = match (&volume.location, plan.timing) {
+        (Location::Modelled { dir, model, .. }, Timing::Slept(_)) => {
+            on_clock(volume, dir, model, Clock::Model)
         }
-        _ => unaged::make(session, work, name, &made, *fill, aged.target())?,
+        _ => volume.clone(),
+    };
+    let mut aged = RollbackGuard::read_only(session, &volume)?;
+    let mut unaged = match (&volume.location, plan.timing) {
+        (Location::Image(image), Timing::Slept(Some(model))) => {
+            unaged::make_on_disk(session, image, name, &volume, model, *fill, aged.target())?
+        }
+        _ => unaged::make(session, work, name, &volume, *fill, aged.target())?,
     };
     unaged.close()?;
     aged.restore()?;

@@ -2,11 +2,11 @@
 
 use super::{CompareSpec, Models, SUBJECTS};
 use crate::io_capture::device_bytes;
-use crate::manifest::{Home, Manifest};
+use crate::manifest::Manifest;
 use crate::scanned::{self, Scanned};
 use crate::scans::{Scan, Scans};
 use crate::{Error, messages, space, tree};
-use fs::Target;
+use fs::{Location, Target};
 use results::measures::{self, Measure};
 use results::{Measurement, RunId, Store, Watch};
 use rustix::fs::StatVfsMountFlags;
@@ -147,7 +147,7 @@ impl Measuring<'_> {
             ));
             return Ok(());
         };
-        if let Err(why) = space::check_new_files(&self.manifest.made.home, &self.spec.work, size) {
+        if let Err(why) = space::check_new_files(&self.manifest.volume.location, &self.spec.work, size) {
             self.watch.say(&format!("fragments of a new file: not measured, because {why}"));
             return Ok(());
         }
@@ -167,10 +167,10 @@ impl Measuring<'_> {
 
 /// The size of the modelled disk: that of the file system, or for a directory that of its device.
 fn disk_bytes(manifest: &Manifest, target: &dyn Target) -> u64 {
-    let own = manifest.made.size_bytes;
-    match manifest.made.home {
-        Home::Dir(_) => device_bytes(target).unwrap_or(own),
-        Home::Image(_) | Home::Device(_) | Home::Modelled { .. } => own,
+    let own = manifest.volume.size_bytes;
+    match manifest.volume.location {
+        Location::Dir(_) => device_bytes(target).unwrap_or(own),
+        Location::Image(_) | Location::Device(_) | Location::Modelled { .. } => own,
     }
 }
 

@@ -3,8 +3,9 @@
 
 use super::{MODELLED_DISK, SUBJECTS};
 use crate::Error;
-use crate::manifest::{Home, Manifest};
+use crate::manifest::Manifest;
 use crate::scanned::HDD_MODEL;
+use fs::Location;
 use results::measures::{self, COMPARED, Measure};
 use results::{Interval, Measurement, RunId, Store, median_interval};
 use serde::{Deserialize, Serialize};
@@ -72,14 +73,14 @@ impl Pair {
         let numbers = compared_numbers(store, run)?;
         let kernel = store.runs()?.into_iter().find(|of| of.id == run).map(|of| of.machine.kernel);
         let kernel = kernel.unwrap_or_default();
-        let made = &manifest.made;
+        let volume = &manifest.volume;
         let [aged, unaged] = SUBJECTS.map(|subject| Side {
-            fs: made.fs.clone(),
-            disk: disk_of(&made.home, subject).to_owned(),
+            fs: volume.fs.clone(),
+            disk: disk_of(&volume.location, subject).to_owned(),
             ..Side::of(&numbers, subject)
         });
         let ratio = |measure: Measure| ratio(&numbers, measure.name);
-        let same_disk = !matches!(manifest.made.home, Home::Device(_));
+        let same_disk = !matches!(manifest.volume.location, Location::Device(_));
         let (measured, modelled, hdd, mapped) = (
             ratio(measures::SCAN_S_PER_GIB).filter(|_| same_disk),
             ratio(measures::MODELLED_S_PER_GIB),
@@ -88,9 +89,9 @@ impl Pair {
         );
         Ok(Pair {
             name: manifest.name.clone(),
-            fs: manifest.made.fs.clone(),
+            fs: manifest.volume.fs.clone(),
             profile: manifest.source().to_owned(),
-            size_bytes: manifest.made.size_bytes,
+            size_bytes: manifest.volume.size_bytes,
             kernel,
             aged,
             unaged,
@@ -140,14 +141,14 @@ fn comparable(mut numbers: Vec<Measurement>) -> Vec<Measurement> {
 }
 
 /// The medium of a side. The unaged copy of a device is an image.
-fn disk_of<'a>(home: &'a Home, subject: &str) -> &'a str {
-    match home {
-        Home::Image(_) => "image",
-        Home::Device(_) if subject == SUBJECTS[0] => "device",
-        Home::Device(_) => "image",
-        Home::Dir(_) => "dir",
+fn disk_of<'a>(location: &'a Location, subject: &str) -> &'a str {
+    match location {
+        Location::Image(_) => "image",
+        Location::Device(_) if subject == SUBJECTS[0] => "device",
+        Location::Device(_) => "image",
+        Location::Dir(_) => "dir",
         // For a model in a file, its name without the path.
-        Home::Modelled { model, .. } => {
+        Location::Modelled { model, .. } => {
             Path::new(model).file_stem().and_then(|name| name.to_str()).unwrap_or(model)
         }
     }

@@ -1,20 +1,16 @@
 //! The unaged copy.
 
-use crate::manifest::{Home, Made};
 use crate::{Error, space};
 use disk::Session;
 use disk::modelled::Clock;
-use fs::{DirTarget, Target};
-use std::path::{Path, PathBuf};
+use fs::{Location, Target, VolumeConfig};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The unaged side, removed after the comparison.
 pub struct Unaged {
     target: Option<Box<dyn Target>>,
-    /// The image, disk store or directory to remove.
-    path: PathBuf,
-    is_dir: bool,
-    made: Made,
+    volume: VolumeConfig,
 }
 
 /// Makes a fresh file system like `made` and copies the tree of `aged` in directory order: files with their data, or, if the aged file
@@ -23,30 +19,25 @@ pub fn make(
     session: &Arc<Session>,
     work: &Path,
     name: &str,
-    made: &Made,
+    volume: &VolumeConfig,
     filled: bool,
     aged: &dyn Target,
 ) -> Result<Unaged, Error> {
-    check_space(made, work, filled, aged)?;
-    let mut unaged = match &made.home {
-        Home::Dir(dir) => {
-            let parent = dir.parent().unwrap_or(Path::new("/"));
-            let target = DirTarget::make(parent)?;
-            let path = target.path().to_owned();
-            let made = Made { home: Home::Dir(path.clone()), ..made.clone() };
-            Unaged { path, target: Some(Box::new(target)), is_dir: true, made }
-        }
-        Home::Image(image) => image_of(session, made, image.with_extension("unaged.img"))?,
-        Home::Modelled { dir: aged, clock, .. } => {
-            let dir = aged.with_extension("unaged.disk");
-            // Uses the model stored with the aged side: the file that it was read from may have changed.
-            let (model, clock) = (aged.display().to_string(), *clock);
-            made_of(session, made, Home::Modelled { dir: dir.clone(), model, clock }, dir)?
-        }
+    check_space(volume, work, filled, aged)?;
+    let location = match &volume.location {
+        Location::Dir(dir) => Location::Dir(dir.parent().unwrap_or(Path::new("/")).to_owned()),
+        Location::Image(image) => Location::Image(image.with_extension("unaged.img")),
+        // Uses the model stored with the aged side: the file that it was read from may have changed.
+        Location::Modelled { dir, clock, .. } => Location::Modelled {
+            dir: dir.with_extension("unaged.disk"),
+            model: dir.display().to_string(),
+            clock: *clock,
+        },
         // A device holds one file system; its copy goes to an image of the same size.
-        Home::Device(_) => image_of(session, made, work.join(format!("{name}.unaged.img")))?,
+        Location::Device(_) => Location::Image(work.join(format!("{name}.unaged.img"))),
     };
-    unaged.copy_from(name, filled, aged).map_err(|error| space::of_copy(error, &made.home, work))?;
+    let mut unaged = Unaged::make(session, volume.at(location))?;
+    unaged.copy_from(name, filled, aged).map_err(|error| space::of_copy(error, &volume.location, work))?;
     Ok(unaged)
 }
 
@@ -55,53 +46,36 @@ pub fn make_on_disk(
     session: &Arc<Session>,
     image: &Path,
     name: &str,
-    made: &Made,
+    volume: &VolumeConfig,
     model: &str,
     filled: bool,
     aged: &dyn Target,
 ) -> Result<Unaged, Error> {
     let dir = image.with_extension("unaged.disk");
-    let home = Home::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Model };
-    let made = Made { home: home.clone(), ..made.clone() };
-    check_space(&made, image, filled, aged)?;
-    let mut unaged = made_of(session, &made, home, dir)?;
+    let volume = volume.at(Location::Modelled { dir, model: model.to_owned(), clock: Clock::Model });
+    check_space(&volume, image, filled, aged)?;
+    let mut unaged = Unaged::make(session, volume)?;
     unaged.copy_from(name, filled, aged)?;
     Ok(unaged)
 }
 
 /// Refuses a copy that would not fit before it is made. Visits every file.
-fn check_space(made: &Made, work: &Path, filled: bool, aged: &dyn Target) -> Result<(), Error> {
+fn check_space(volume: &VolumeConfig, work: &Path, filled: bool, aged: &dyn Target) -> Result<(), Error> {
     let census = probe::census(aged.root())?;
-    space::check_copy(made, work, census.files, census.allocated_bytes, filled)
-}
-
-fn image_of(session: &Arc<Session>, made: &Made, path: PathBuf) -> Result<Unaged, Error> {
-    made_of(session, made, Home::Image(path.clone()), path)
-}
-
-/// Makes a file system at `home`, whose path is `path`.
-pub(crate) fn made_of(
-    session: &Arc<Session>,
-    made: &Made,
-    home: Home,
-    path: PathBuf,
-) -> Result<Unaged, Error> {
-    let is_dir = matches!(home, Home::Modelled { .. });
-    // A leftover of a killed comparison: the name is reserved for this program, and the work directory is locked.
-    if path.exists() {
-        remove(&path, is_dir)?;
-    }
-    let made = Made { home, ..made.clone() };
-    let target = fs::make(session, &made.spec()?.expect("checking"))?;
-    Ok(Unaged { target: Some(target), path, is_dir, made })
-}
-
-fn remove(path: &Path, is_dir: bool) -> Result<(), Error> {
-    let removed = if is_dir { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-    removed.map_err(Error::io("removing", path))
+    space::check_copy(volume, work, census.files, census.allocated_bytes, filled)
 }
 
 impl Unaged {
+    /// Makes a file system that is removed after the comparison.
+    pub fn make(session: &Arc<Session>, mut volume: VolumeConfig) -> Result<Unaged, Error> {
+        // A leftover of a killed comparison: the name is reserved for this program, and the work directory is locked.
+        if !matches!(volume.location, Location::Dir(_)) {
+            volume.location.remove_incomplete()?;
+        }
+        let target = fs::make(session, &mut volume, None)?;
+        Ok(Unaged { target: Some(target), volume })
+    }
+
     fn copy_from(&mut self, name: &str, filled: bool, aged: &dyn Target) -> Result<(), Error> {
         let root = self.target.as_ref().expect("just made").root();
         if filled {
@@ -117,9 +91,9 @@ impl Unaged {
     }
 
     /// Closes the file system and returns how to reopen it; it exists until removed.
-    pub fn close(&mut self) -> Result<&Made, Error> {
+    pub fn close(&mut self) -> Result<&VolumeConfig, Error> {
         self.target.take().map_or(Ok(()), |target| target.close())?;
-        Ok(&self.made)
+        Ok(&self.volume)
     }
 
     /// The file system.
@@ -130,11 +104,7 @@ impl Unaged {
     /// Unmounts and removes it.
     pub fn remove(mut self) -> Result<(), Error> {
         self.target.take().map_or(Ok(()), |target| target.close())?;
-        self.remove_path()
-    }
-
-    fn remove_path(&self) -> Result<(), Error> {
-        remove(&self.path, self.is_dir)
+        Ok(self.volume.location.remove()?)
     }
 }
 
@@ -145,8 +115,8 @@ impl Drop for Unaged {
         if let Some(target) = self.target.take() {
             let _ = target.close();
         }
-        if self.path.exists() {
-            let _ = self.remove_path();
+        if self.volume.location.path().exists() {
+            let _ = self.volume.location.remove();
         }
     }
 }

@@ -3,13 +3,12 @@
 use super::subject::Subject;
 use crate::Error;
 use crate::library::Image;
-use crate::manifest::{Home, Made};
 use disk::{Extent, Scratch, Session};
-use fs::{DirTarget, Target};
+use fs::{DirTarget, Location, Target, VolumeConfig};
 use probe::{Census, FreeSpace, NewFile, StaticLayout};
 use results::Watch;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The observations of a file system.
@@ -44,9 +43,9 @@ pub struct Inspected {
 /// The data for a writable copy of a file system.
 pub struct CopySource {
     /// Opens the file system.
-    pub made: Made,
+    pub volume: VolumeConfig,
     /// Opens the file system read-only, so that no byte of it changes.
-    pub only_read: Made,
+    pub only_read: VolumeConfig,
     /// The extents that the copy omits: free space, and the contents of files.
     pub without: Vec<Extent>,
     /// Bytes that can be written to it.
@@ -62,7 +61,7 @@ pub fn look(
     scratch: &Path,
     watch: &mut dyn Watch,
 ) -> Result<Inspected, Error> {
-    let (made, restored, name) = match subject {
+    let (volume, restored, name) = match subject {
         Subject::Directory(dir) => {
             let name = dir.display().to_string();
             watch.phase(&format!("{name}: layout and free space"), None);
@@ -74,9 +73,9 @@ pub fn look(
             );
             return Ok(Inspected { look, copy_source: None });
         }
-        Subject::Disk(made) => {
-            let name = place(&made.home).display().to_string();
-            (made.clone(), None, name)
+        Subject::Disk(volume) => {
+            let name = volume.location.path().display().to_string();
+            (volume.clone(), None, name)
         }
         Subject::Saved(file) => {
             let image = Image::open(file, None)?;
@@ -84,16 +83,15 @@ pub fn look(
             let scratch = Scratch::make(session, scratch, "senesce-image")?;
             let path = scratch.path().join("restored.img");
             image.restore(&path, watch)?;
-            let made = Made { home: Home::Image(path), ..image.about.aged.made.clone() };
-            (made, Some(scratch), name)
+            let volume = image.about.aged.volume.at(Location::Image(path));
+            (volume, Some(scratch), name)
         }
     };
     watch.phase(&format!("{name}: layout and free space"), None);
-    let kind = fs::find(&made.fs)?;
-    let mut only_read = made.clone();
-    only_read.mount_opts.push("ro".to_owned());
+    let kind = fs::find(&volume.fs)?;
+    let mut only_read = volume.read_only();
     only_read.mount_opts.extend(kind.no_write_mount_opts().iter().map(ToString::to_string));
-    let mut target = crate::age::open(session, &only_read)?;
+    let mut target = fs::open(session, &only_read)?;
     let seen = see(target.as_mut(), &name).and_then(|(look, extents)| {
         let mut without = target.unused_extents()?;
         if let Some(without) = &mut without
@@ -114,17 +112,8 @@ pub fn look(
         look.not_measured.push(format!("new file: {} does not report file extents", look.fs));
         return Ok(Inspected { look, copy_source: None });
     }
-    let copy_source = CopySource { made, only_read, without, free_bytes, _restored: restored };
+    let copy_source = CopySource { volume, only_read, without, free_bytes, _restored: restored };
     Ok(Inspected { look, copy_source: Some(copy_source) })
-}
-
-/// The path of a disk.
-pub fn place(home: &Home) -> PathBuf {
-    match home {
-        Home::Image(path) | Home::Device(path) | Home::Dir(path) | Home::Modelled { dir: path, .. } => {
-            path.clone()
-        }
-    }
 }
 
 /// The observations, and the extents of all files.

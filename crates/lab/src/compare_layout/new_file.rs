@@ -2,12 +2,12 @@
 //! files. So the copy of a large device is small, and the device itself is only read.
 
 use super::NewFileSize;
-use super::look::{CopySource, Inspected, place};
+use super::look::{CopySource, Inspected};
 use crate::Error;
-use crate::manifest::{Home, Made};
 use crate::messages::bytes;
 use archive::{AtomicFile, UsedBlocks};
 use disk::{Scratch, Session};
+use fs::Location;
 use results::Watch;
 use std::path::Path;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn on_copy(
     if let Err(why) = copy(session, copy_source, new_bytes, &path)? {
         return Ok(Err(why));
     }
-    let copy = crate::age::open(session, &Made { home: Home::Image(path), ..copy_source.made.clone() })?;
+    let copy = fs::open(session, &copy_source.volume.at(Location::Image(path)))?;
     copy.sync()?;
     let new = probe::new_file(copy.root(), new_bytes);
     copy.close()?;
@@ -99,12 +99,12 @@ fn copy(
     to: &Path,
 ) -> Result<Result<(), String>, Error> {
     // The data of a modelled disk is readable only while the disk is served.
-    let served = match &copy_source.made.home {
-        Home::Modelled { .. } => Some(crate::age::open(session, &copy_source.only_read)?),
+    let served = match &copy_source.volume.location {
+        Location::Modelled { .. } => Some(fs::open(session, &copy_source.only_read)?),
         _ => None,
     };
     let device = served.as_ref().and_then(|target| target.device());
-    let source = device.map_or_else(|| place(&copy_source.made.home), |(device, _)| device);
+    let source = device.map_or_else(|| copy_source.volume.location.path().to_owned(), |(device, _)| device);
     let copied = copy_of(&UsedBlocks::of(&source, &copy_source.without)?, new_bytes, to);
     if let Some(served) = served {
         served.close()?;

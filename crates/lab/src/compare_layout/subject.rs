@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::library::Library;
-use crate::manifest::{Home, Made, Manifest};
+use crate::manifest::Manifest;
+use fs::{Location, VolumeConfig};
 use results::STORE_FILE;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ pub enum Subject {
     /// A directory of a mounted file system: read as it is.
     Directory(PathBuf),
     /// An image, a device or a modelled disk: mounted read-only.
-    Disk(Made),
+    Disk(VolumeConfig),
     /// A saved image: restored first.
     Saved(PathBuf),
 }
@@ -26,7 +27,8 @@ impl Subject {
             return Subject::aged(&only(path)?);
         }
         if path.exists() && path.extension().is_none_or(|extension| extension != crate::library::EXTENSION) {
-            return Ok(Made::found(path)?.map_or_else(|| Subject::Directory(path.to_owned()), Subject::Disk));
+            return Ok(crate::volume::existing_volume(path)?
+                .map_or_else(|| Subject::Directory(path.to_owned()), Subject::Disk));
         }
         if let (Some(work), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
             && let Some(manifest) = Manifest::load(work, name)?
@@ -45,9 +47,9 @@ impl Subject {
     }
 
     fn aged(manifest: &Manifest) -> Result<Subject, Error> {
-        Ok(match &manifest.made.home {
-            Home::Dir(dir) => Subject::Directory(dir.join("tree")),
-            _ => Subject::Disk(manifest.made.clone()),
+        Ok(match &manifest.volume.location {
+            Location::Dir(dir) => Subject::Directory(dir.join("tree")),
+            _ => Subject::Disk(manifest.volume.clone()),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::spec::{Experiment, Scale, Variant};
 use crate::Error;
-use crate::manifest::{Home, Made};
+use fs::{Location, VolumeConfig};
 
 /// A file system with a setting and a seed, and its task for each round.
 #[derive(Clone, Debug)]
@@ -48,14 +48,16 @@ pub(super) fn cells<Task: Clone>(
 }
 
 impl<Task> Cell<Task> {
-    /// The file system to create at `home`, with space for `inodes` files and directories if that number is known.
-    pub fn made(&self, size_bytes: u64, home: Home, inodes: Option<u64>) -> Result<Made, Error> {
+    /// The file system to create at `location`, with space for `inodes` files and directories if that number is known.
+    pub fn volume(
+        &self,
+        size_bytes: u64,
+        location: Location,
+        inodes: Option<u64>,
+    ) -> Result<VolumeConfig, Error> {
         let kind = fs::find(&self.fs)?;
         let room = inodes.map(|inodes| kind.mkfs_opts_for_inodes(size_bytes, inodes));
-        Ok(Made {
-            home,
-            fs: self.fs.clone(),
-            size_bytes,
+        Ok(VolumeConfig {
             plan_mkfs_opts: room.unwrap_or_default(),
             mkfs_opts: self.variant.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
             mount_opts: self
@@ -65,11 +67,7 @@ impl<Task> Cell<Task> {
                 .filter(|option| !option.is_empty())
                 .map(str::to_owned)
                 .collect(),
-            read_ahead_kb: READ_AHEAD_KB,
-            kernel: None,
+            ..VolumeConfig::new(location, &self.fs, size_bytes)
         })
     }
 }
-
-/// The default of the kernel for most disks.
-const READ_AHEAD_KB: u32 = 128;

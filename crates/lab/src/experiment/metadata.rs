@@ -9,9 +9,7 @@ use super::cell::Cell;
 use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::Error;
-use crate::age::make_target;
 use crate::bench::{begins, record_phase};
-use crate::manifest::Home;
 use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
 use bench::metadata::{
@@ -19,7 +17,7 @@ use bench::metadata::{
 };
 use disk::modelled::Clock;
 use disk::{MemoryLimit, Session};
-use fs::Target;
+use fs::{Location, Target};
 use results::measures::{self, MeasureInstance};
 use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
@@ -191,13 +189,14 @@ impl Measuring<'_> {
         let (cell, scale) = (self.cell, self.scale);
         let (processes, settings) = cell.task.at(round, &scale.rounds, cell.seed);
         let dir = self.images.join("disk");
-        let home = Home::Modelled { dir: dir.clone(), model: self.disk.to_owned(), clock: Clock::Real };
+        let location =
+            Location::Modelled { dir: dir.clone(), model: self.disk.to_owned(), clock: Clock::Real };
         let objects = settings.precreate * u64::from(settings.data_sets) * u64::from(processes);
         let dirs = u64::from(settings.data_sets + 1) * u64::from(processes) + 1;
-        let mut made = cell.made(scale.size_bytes, home, Some(objects + dirs))?;
+        let mut volume = cell.volume(scale.size_bytes, location, Some(objects + dirs))?;
         let name = &self.identity.name;
         self.watch.phase(&format!("{name}: creating the file system, {processes} processes"), None);
-        let target = make_target(self.session, &mut made, None)?;
+        let target = fs::make(self.session, &mut volume, None)?;
         let limit = cell.task.limit_bytes().map(|bytes| MemoryLimit::new(self.session, bytes)).transpose()?;
         let mut command = (self.apart)();
         limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;

@@ -6,13 +6,13 @@ use super::cell::Cell;
 use super::spec::Scale;
 use crate::age::age;
 use crate::aged_pair::{self, AgedPair, Subject};
-use crate::manifest::Home;
 use crate::personality::{QUANTILES, Working, bench_error, numbers};
 use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
 use crate::{AgeSpec, Error};
 use bench::personality::{OperationKind, Personality, Plan, RunLength};
 use disk::model::Model;
+use fs::Location;
 use replay::{Data, OnFull};
 use results::measures;
 use results::{Store, Watch};
@@ -182,12 +182,12 @@ impl Serving<'_> {
     /// Ages a file system named `name`, in an image.
     fn age(&mut self, name: &str, round: u64) -> Result<(), Error> {
         let (cell, size_bytes) = (self.cell, self.scale.size_bytes);
-        let home = Home::Image(self.images.join(format!("{name}.img")));
+        let location = Location::Image(self.images.join(format!("{name}.img")));
         self.watch.phase(&format!("{}: aging", cell.name), None);
         let spec = AgeSpec {
             name: name.to_owned(),
             work: self.images.to_owned(),
-            made: cell.made(size_bytes, home, None)?,
+            volume: cell.volume(size_bytes, location, None)?,
             erase: None,
             conditions: Conditions {
                 method: Method::Planned,

@@ -7,13 +7,11 @@ use super::cell::Cell;
 use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::Error;
-use crate::age::make_target;
 use crate::feed::Feed;
-use crate::manifest::Home;
 use crate::series::Identity;
 use crate::workload::interrupted;
 use disk::Session;
-use fs::Target;
+use fs::{Location, Target};
 use replay::{Flow, Options, Replay};
 use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch};
@@ -161,9 +159,9 @@ impl Profiling<'_> {
 
     /// Creates a fresh file system with space for `inodes` files and directories.
     fn fresh(&self, side: &str, inodes: Option<u64>) -> Result<Box<dyn Target>, Error> {
-        let home = Home::Image(self.image(side));
-        let mut made = self.cell.made(self.scale.size_bytes, home, inodes)?;
-        make_target(self.session, &mut made, None)
+        let location = Location::Image(self.image(side));
+        let mut volume = self.cell.volume(self.scale.size_bytes, location, inodes)?;
+        Ok(fs::make(self.session, &mut volume, None)?)
     }
 
     fn image(&self, side: &str) -> std::path::PathBuf {

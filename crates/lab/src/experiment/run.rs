@@ -14,10 +14,10 @@ use super::transfer;
 use super::verification;
 use crate::Error;
 use crate::compare_runs::CHECKPOINTS;
-use crate::manifest::Home;
 use crate::series::Series;
 use crate::workload::interrupted;
 use disk::Session;
+use fs::Location;
 use results::{NewRun, PartialResults, RunId, Store, StoreLocation, Watch};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -224,14 +224,14 @@ fn run_job(
                 watch.say(&format!("{name}: no modelled costs: block requests cannot be traced: {why}"));
             }
             let images = images()?;
-            let home = Home::Image(images.path().join("aged.img"));
+            let location = Location::Image(images.path().join("aged.img"));
             let mut series = Series {
                 session,
                 store,
                 identity,
                 command: &spec.command,
                 work: &spec.work,
-                made: cell.made(scale.size_bytes, home, cell.task.inodes()?)?,
+                volume: cell.volume(scale.size_bytes, location, cell.task.inodes()?)?,
                 erase: None,
                 workload: &cell.task,
                 seed: cell.seed,

@@ -5,11 +5,11 @@ use super::cell::Cell;
 use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::Error;
-use crate::manifest::Home;
 use crate::series::Identity;
-use crate::verify::{Case, Verified, made};
+use crate::verify::{Case, Verified, compare_sides};
 use activity::ActivitySet;
 use disk::Session;
+use fs::Location;
 use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
@@ -144,9 +144,9 @@ impl Verifying<'_> {
             },
             options: task.workload(seed),
             write_back_bytes: task.write_back_bytes,
-            made: self.cell.made(size_bytes, Home::Image(self.images.to_owned()), None)?,
+            volume: self.cell.volume(size_bytes, Location::Image(self.images.to_owned()), None)?,
         };
-        let verified = made(self.session, self.images, KIND, &case, None, self.watch)?;
+        let verified = compare_sides(self.session, self.images, KIND, &case, None, self.watch)?;
         let found = match task.by {
             By::Day => days(&verified),
             By::SizeClass => size_classes(&verified),

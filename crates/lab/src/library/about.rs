@@ -41,8 +41,8 @@ impl About {
         if !can_name(name) {
             return Err(format!("its name {name:?} is not a valid file name"));
         }
-        let made = &self.aged.made;
-        match [&made.plan_mkfs_opts, &made.mkfs_opts, &made.mount_opts]
+        let volume = &self.aged.volume;
+        match [&volume.plan_mkfs_opts, &volume.mkfs_opts, &volume.mount_opts]
             .into_iter()
             .flatten()
             .find(|option| option.contains('/'))

@@ -2,8 +2,9 @@
 
 use super::{Image, Key};
 use crate::Error;
-use crate::manifest::{Home, Made, Manifest};
+use crate::manifest::Manifest;
 use crate::work::Work;
+use fs::{Location, VolumeConfig};
 use results::{NewRun, Watch};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -90,8 +91,8 @@ fn describe(
         seed: aged.seed(),
         parameters: serde_json::json!({ "saved": image.archive.manifest() }),
     })?;
-    let made = Made { home: Home::Image(restored.image.clone()), ..aged.made.clone() };
-    let manifest = Manifest { made, run: run.0, ..aged.clone() };
+    let volume = VolumeConfig { location: Location::Image(restored.image.clone()), ..aged.volume.clone() };
+    let manifest = Manifest { volume, run: run.0, ..aged.clone() };
     store.record_document(run, "", "manifest", &manifest)?;
     manifest.save(dir)?;
     Ok(store.end(run, "done", None)?)

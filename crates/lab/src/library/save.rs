@@ -4,11 +4,11 @@ use super::about::About;
 use super::directory::Library;
 use super::scores::Scores;
 use crate::Error;
-use crate::manifest::{Home, Manifest};
+use crate::manifest::Manifest;
 use crate::messages::bytes;
 use archive::{ArchiveContents, AtomicFile, UsedBlocks};
 use disk::Session;
-use fs::Target;
+use fs::{Location, Target};
 use results::Watch;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub struct SavedImage {
 /// Saves an aged file system, which is mounted read-only meanwhile.
 pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error> {
     let manifest = Manifest::load_aged(&spec.work, &spec.name)?;
-    if let Home::Dir(dir) = &manifest.made.home {
+    if let Location::Dir(dir) = &manifest.volume.location {
         return Err(Error::Refused(format!(
             "{} was aged in the directory {}, which cannot be saved; age a file system on an image instead",
             spec.name,
@@ -57,9 +57,7 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
     };
     let mut out = AtomicFile::begin(&file)?;
     let session = Session::begin()?;
-    let mut made = manifest.made.clone();
-    made.mount_opts.push("ro".to_owned());
-    let mut target = crate::age::open(&session, &made)?;
+    let mut target = fs::open(&session, &manifest.volume.read_only())?;
     let saved = write(manifest, target.as_mut(), &mut out, watch);
     let closed = target.close();
     let contents = saved?;
@@ -81,13 +79,13 @@ fn write(
     if unused.is_none() {
         watch.say(&format!(
             "{} does not report unused blocks: all blocks that are not zero are saved",
-            aged.made.fs
+            aged.volume.fs
         ));
     }
     let (device, _) = target.device().expect("the target is not a directory");
     // For an image, its file, which shows its holes.
-    let source = match &aged.made.home {
-        Home::Image(path) => path.clone(),
+    let source = match &aged.volume.location {
+        Location::Image(path) => path.clone(),
         _ => device,
     };
     let about = About { unused_unknown: unused.is_none(), scores, aged };

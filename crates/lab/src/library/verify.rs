@@ -2,9 +2,9 @@
 
 use super::{Image, Key, Scores};
 use crate::Error;
-use crate::manifest::{Home, Made};
 use archive::ArchiveContents;
 use disk::{Scratch, Session};
+use fs::Location;
 use results::Watch;
 use serde::Serialize;
 use std::path::Path;
@@ -60,15 +60,13 @@ fn deep(image: &Image, dir: &Path, watch: &mut dyn Watch) -> Result<DeepCheck, E
     let path = scratch.path().join("restored.img");
     image.restore(&path, watch)?;
     watch.phase(&format!("{name}: checking the file system"), None);
-    let made = &image.about.aged.made;
-    let mount_opts = [&made.mount_opts[..], &["ro".to_owned()]].concat();
-    let mut target =
-        crate::age::open(&session, &Made { home: Home::Image(path), mount_opts, ..made.clone() })?;
+    let volume = &image.about.aged.volume;
+    let mut target = fs::open(&session, &volume.at(Location::Image(path)).read_only())?;
     let checked = target.check();
     let scores = Scores::of(target.as_mut());
     target.close()?;
     drop(scratch);
-    let check = checked?.ok_or_else(|| Error::Failed(format!("{} has no checker", made.fs)))?;
+    let check = checked?.ok_or_else(|| Error::Failed(format!("{} has no checker", volume.fs)))?;
     if !check.clean {
         let said = check.output.trim();
         return Err(Error::Failed(format!(

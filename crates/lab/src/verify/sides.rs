@@ -4,10 +4,9 @@
 use super::checkpoint_stats::{self, CheckpointStats};
 use super::fresh;
 use crate::Error;
-use crate::manifest::Made;
 use crate::workload::{Driver as _, Traced};
 use disk::Session;
-use fs::Target;
+use fs::{Target, VolumeConfig};
 use results::Watch;
 use snapshot::Snapshot;
 use std::path::Path;
@@ -19,12 +18,12 @@ use workload::synthetic::{SyntheticOptions, SyntheticWorkload};
 /// and the observations from them.
 pub fn synthetic(
     session: &Arc<Session>,
-    made: &Made,
+    volume: &VolumeConfig,
     path: &Path,
     options: &SyntheticOptions,
     watch: &mut dyn Watch,
 ) -> Result<(Vec<Snapshot>, Vec<CheckpointStats>), Error> {
-    let mut side = fresh(session, made, path)?;
+    let mut side = fresh(session, volume, path)?;
     let mut workload = SyntheticWorkload::new(side.target_mut().root(), *options)?;
     let (mut snapshots, mut seen) = (Vec::new(), Vec::new());
     watch.phase("the real file system", Some((options.days + 1) * 100));
@@ -52,12 +51,12 @@ pub struct SnapshotInput {
 /// Replays the workload of snapshots on a fresh file system in the image at `path`, and returns the observations of each checkpoint.
 pub fn replayed(
     session: &Arc<Session>,
-    made: &Made,
+    volume: &VolumeConfig,
     path: &Path,
     input: SnapshotInput,
     watch: &mut dyn Watch,
 ) -> Result<Vec<CheckpointStats>, Error> {
-    let mut side = fresh(session, made, path)?;
+    let mut side = fresh(session, volume, path)?;
     let SnapshotInput { series, options, write_back_bytes } = input;
     let (checkpoints, seed) = (series.count() as u64, options.seed);
     watch.phase("generating a workload from the snapshots", None);

@@ -87,11 +87,11 @@ fn absolute(path: Option<&PathBuf>) -> Result<Option<PathBuf>> {
 }
 
 pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
-    let (name, made) = super::made(args, workload.name())?;
+    let (name, volume) = super::name_and_volume(args, workload.name())?;
     let spec = AgeBySpec {
         name,
         work: args.work.work.clone(),
-        made,
+        volume,
         erase: args.erase.clone(),
         workload,
         seed: args.seed,

@@ -23,7 +23,7 @@ pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> 
         let work = spec.work.display();
         match Manifest::load(&spec.work, &spec.name)? {
             Some(there)
-                if there.conditions() != Some(&spec.conditions) || there.made.kernel.as_ref() != kernel =>
+                if there.conditions() != Some(&spec.conditions) || there.volume.kernel.as_ref() != kernel =>
             {
                 bail!(
                     "{} exists in {work} with other options or on another kernel: give another --work",
@@ -36,7 +36,7 @@ pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> 
             }
             there => spec.resume = there.is_some_and(|there| there.stage != Stage::Making),
         }
-        progress.say(&format!("== aging {}, {}", spec.name, lab::bytes(spec.made.size_bytes)));
+        progress.say(&format!("== aging {}, {}", spec.name, lab::bytes(spec.volume.size_bytes)));
         lab::age(&spec, progress)?;
         names.push(spec.name);
     }

@@ -3,17 +3,14 @@
 use anyhow::{Context as _, Result};
 use disk::Session;
 use fs::{DirTarget, Target};
-use lab::Made;
+use lab::existing_volume;
 use std::path::Path;
 
 /// Opens the file system at `path`, read-only unless the probe `writes`.
 pub fn open(path: &Path, writes: bool) -> Result<Box<dyn Target>> {
-    let Some(mut made) = Made::found(path)? else { return Ok(Box::new(DirTarget::open_any(path)?)) };
-    if !writes {
-        made.mount_opts.push("ro".to_owned());
-    }
-    let spec = made.spec()?.expect("subject is not a directory");
-    Ok(fs::open(&Session::begin()?, &spec)?)
+    let Some(volume) = existing_volume(path)? else { return Ok(Box::new(DirTarget::open_any(path)?)) };
+    let volume = if writes { volume } else { volume.read_only() };
+    Ok(fs::open(&Session::begin()?, &volume)?)
 }
 
 /// Size of an image or a block device in bytes.
