@@ -26,6 +26,14 @@ pub fn offset(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { size(text) }
 }
 
+/// Parses `KEY=VALUE`.
+pub fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("must be KEY=VALUE".to_owned()),
+    }
+}
+
 /// Parses the garbage collection of git: `off`, `auto`, or a number of pulls.
 pub fn gc(text: &str) -> Result<workload::git::Gc, String> {
     match text {

@@ -1,69 +1,214 @@
-//! Ages a file system: plan, make, replay, fill, check.
+//! Ages a file system: make, work in rounds, measure between rounds, check.
 
+mod begin;
 mod outcome;
 mod plan_only;
-mod rank_group;
-mod resume;
-mod stages;
+mod profile_result;
+mod spec;
 
-pub use outcome::{Aged, StoppedBy};
+pub use outcome::{Aged, RoundsResult};
 pub use plan_only::{Planned, plan_only};
-pub use rank_group::age_follow;
-pub use stages::{age, age_among};
+pub use profile_result::ProfileResult;
+pub use spec::{AgeSpec, MeasureRounds};
 
-use fs::{Location, VolumeConfig};
-use replay::{Data, OnFull};
-use std::path::PathBuf;
-use std::time::Duration;
-use workload::Conditions;
+use crate::error::unless_interrupted;
+use crate::manifest::{Manifest, Stage};
+use crate::series::{Identity, Schedule, Series};
+use crate::work::Work;
+use crate::{Error, messages, space, volume};
+use begin::Begun;
+use disk::Session;
+use disk::model::Model;
+use fs::Target;
+use ranks::{Alone, Group};
+use results::{NewRun, PartialResults, Store, Watch};
+use std::sync::Arc;
+use workload::profile::ProfileOutcome;
+use workload::{Driver, ResumePoint, Start};
 
-/// Parameters of an aging.
-#[derive(Clone, Debug)]
-pub struct AgeSpec {
-    /// Name of the aged file system in the work directory.
-    pub name: String,
-    /// The work directory: manifest, store, and the image unless another location was given.
-    pub work: PathBuf,
-    /// How the file system is made, and where.
-    pub volume: VolumeConfig,
-    /// The device that may be erased, as spelled by the user.
-    pub erase: Option<String>,
-    /// The conditions of the aging.
-    pub conditions: Conditions,
-    /// Time limit of the aging.
-    pub time: Option<Duration>,
-    /// The aging ends when the goodness of fit, a chi-square p-value, is at least this.
-    pub fit: Option<f64>,
-    /// Threads of the replay; `None` selects the best number for the file system.
-    pub threads: Option<usize>,
-    /// How files get their data.
-    pub data: Data,
-    /// What happens when the file system is full.
-    pub on_full: OnFull,
-    /// Whether the live files are filled with data at the end.
-    pub fill: bool,
-    /// File for the operation trace, if any.
-    pub save_trace: Option<PathBuf>,
-    /// Whether to continue an earlier aging.
-    pub resume: bool,
-    /// The full command line, for the record.
-    pub command: String,
+/// Ages a file system.
+pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
+    age_among(spec, &mut Alone, watch)
 }
 
-impl AgeSpec {
-    /// How files get their data. If preallocated blocks have no location on disk, data must be written.
-    pub(crate) fn data(&self) -> Data {
-        let places = fs::find(&self.volume.fs).ok().is_none_or(|kind| kind.fallocate_assigns_blocks());
-        if self.data == Data::Auto && !places { Data::Write } else { self.data }
+/// Ages as rank 0 of a group, whose other ranks [follow](workload::profile::follow). After an error the other ranks keep waiting.
+pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<Aged, Error> {
+    let (schedule, models) = (spec.schedule(), spec.models()?);
+    let work = Work::take(&spec.work)?;
+    let store = work.store()?;
+    let mut manifest = match begin::begin(spec, &store)? {
+        Begun::Done(aged) => return Ok(*aged),
+        Begun::Incomplete(manifest) => *manifest,
+    };
+    volume::check(&manifest.volume, spec.erase.as_deref(), manifest.stage == Stage::Making)?;
+    spec.workload.check(spec.seed, &schedule.rounds)?;
+    let session = Session::begin()?;
+    let driver = spec.workload.start(&Start {
+        seed: spec.seed,
+        last_round: spec.round,
+        size_bytes: spec.volume.size_bytes,
+        max_fullness: spec.max_fullness(),
+        work: &spec.work,
+        session: &session,
+        terms: &spec.terms()?,
+        segments: &manifest.segments,
+        redo_to: manifest.redo_to,
+        tool: results::TOOL,
+    })?;
+    plan(spec, &mut manifest, driver.as_ref(), watch)?;
+    let identity = &spec.identity();
+    let aging = Aging { spec, identity, schedule, models, work: &work, store: &store, session: &session };
+    aging.record(manifest, driver, group, watch)
+}
+
+/// Reports the plan, and refuses what would not fit. Prepares a new file system for the files of the workload.
+fn plan(
+    spec: &AgeSpec,
+    manifest: &mut Manifest,
+    driver: &dyn Driver,
+    watch: &mut dyn Watch,
+) -> Result<(), Error> {
+    let fresh = manifest.stage == Stage::Making;
+    let inodes = match (driver.plan(), manifest.conditions()) {
+        (Some(plan), Some(conditions)) => {
+            messages::plan(plan, conditions, watch);
+            let already_bytes = if fresh { 0 } else { spec.volume.location.allocated_bytes() };
+            space::check_written(&spec.volume, plan, conditions.overwrites)?;
+            space::check(&spec.volume, plan, spec.data(), spec.fill, already_bytes)?;
+            Some(plan.live_files + plan.directories)
+        }
+        _ => spec.workload.inodes()?,
+    };
+    if let (true, Some(kind), Some(inodes)) = (fresh, spec.volume.kind()?, inodes) {
+        manifest.volume.plan_mkfs_opts = kind.mkfs_opts_for_inodes(spec.volume.size_bytes, inodes);
+    }
+    Ok(())
+}
+
+/// An aging to run.
+struct Aging<'a> {
+    spec: &'a AgeSpec,
+    /// Identifies the measured rounds.
+    identity: &'a Identity,
+    schedule: Schedule,
+    models: Vec<Model>,
+    work: &'a Work,
+    store: &'a Store,
+    session: &'a Arc<Session>,
+}
+
+impl Aging<'_> {
+    /// Ages, and records the aging as a run.
+    fn record(
+        &self,
+        mut manifest: Manifest,
+        driver: Box<dyn Driver>,
+        group: &mut dyn Group,
+        watch: &mut dyn Watch,
+    ) -> Result<Aged, Error> {
+        let (spec, store) = (self.spec, self.store);
+        if !spec.resume {
+            self.identity.forget(store, &self.schedule)?;
+        }
+        let run = store.begin(&NewRun {
+            kind: "age",
+            name: &spec.name,
+            command: &spec.command,
+            seed: Some(spec.seed),
+            parameters: spec.parameters(&manifest.volume, group.ranks()),
+        })?;
+        manifest.run = run.0;
+        let rounds = |checker_clean| {
+            let (rounds, runs) = outcome::read(self, checker_clean)?;
+            rounds.record(store, run, &runs)?;
+            Ok::<_, Error>(rounds)
+        };
+        let watch = &mut store.record_progress(watch);
+        // If the partial outcome fails, the final one reports the error.
+        let watch = &mut PartialResults::new(watch, || drop(rounds(None)));
+        let result = unless_interrupted(self.run(&mut manifest, driver, group, watch));
+        let result = result.map_err(|error| manifest.continued(error)).and_then(|(outcome, clean)| {
+            store.record_document(run, "", "manifest", &manifest)?;
+            let profile = outcome.map(|outcome| ProfileResult::new(spec, outcome, clean));
+            profile.as_ref().map_or(Ok(()), |profile| profile.record(store, run))?;
+            Ok(Aged { profile, rounds: rounds(clean)? })
+        });
+        store.end_with(run, &result)?;
+        if result.is_err() && manifest.stage == Stage::Making {
+            // A half-aged file system is useless: the measurements are in the store, and the next aging starts over.
+            manifest.volume.location.remove_incomplete()?;
+            manifest.remove(&spec.work)?;
+        }
+        result
     }
 
-    /// The threads that the replay uses.
-    pub(crate) fn threads(&self) -> Result<usize, crate::Error> {
-        Ok(match (self.threads, &self.volume.location, self.volume.kind()?) {
-            (Some(threads), ..) => threads,
-            // Modelled disks promise reproducible results; several threads would allocate blocks in a different order each time.
-            (None, Location::Modelled { .. }, _) | (None, _, None) => 1,
-            (None, _, Some(kind)) => kind.default_threads(),
-        })
+    /// Makes or opens the file system, ages and checks it. Returns what an aging by a profile reached, and whether the checker found no
+    /// errors.
+    fn run(
+        &self,
+        manifest: &mut Manifest,
+        driver: Box<dyn Driver>,
+        group: &mut dyn Group,
+        watch: &mut dyn Watch,
+    ) -> Result<(Option<ProfileOutcome>, Option<bool>), Error> {
+        let spec = self.spec;
+        let target = self.open(manifest)?;
+        self.work.keep();
+        let mut series = Series {
+            session: self.session,
+            store: self.store,
+            identity: self.identity,
+            command: &spec.command,
+            work: &spec.work,
+            volume: manifest.volume.clone(),
+            erase: spec.erase.as_deref(),
+            seed: spec.seed,
+            schedule: &self.schedule,
+            models: &self.models,
+            group,
+            watch: &mut *watch,
+            save: &mut |point: &ResumePoint| manifest.save_point(&spec.work, point),
+        };
+        let (mut target, outcome) = series.age(driver, target)?;
+        manifest.volume = series.volume;
+        let clean = check(target.as_mut(), watch)?;
+        messages::failed_requests(target.as_ref(), watch)?;
+        manifest.mkfs = target.mkfs_command().or(manifest.mkfs.take());
+        manifest.fs_version = target.version();
+        target.close()?;
+        manifest.stage = Stage::Done;
+        manifest.save(&spec.work)?;
+        Ok((outcome, clean))
     }
+
+    /// Makes the file system, or opens that of an earlier run. The manifest is saved before, so that a half-made file system of a killed run is
+    /// recognized as ours.
+    fn open(&self, manifest: &mut Manifest) -> Result<Box<dyn Target>, Error> {
+        if manifest.stage != Stage::Making {
+            return Ok(fs::open(self.session, &manifest.volume)?);
+        }
+        manifest.save(&self.spec.work)?;
+        let target = fs::make(self.session, &mut manifest.volume, self.spec.erase.as_deref())?;
+        manifest.mkfs = target.mkfs_command();
+        manifest.fs_version = target.version();
+        if self.spec.workload.as_profile().is_some() {
+            manifest.stage = Stage::Replaying;
+        }
+        manifest.save(&self.spec.work)?;
+        Ok(target)
+    }
+}
+
+/// Runs the checker of the file system. Returns whether it found no errors; `None` without a checker.
+fn check(target: &mut dyn Target, watch: &mut dyn Watch) -> Result<Option<bool>, Error> {
+    watch.phase("checking", None);
+    let Some(check) = target.check()? else { return Ok(None) };
+    if !check.clean {
+        let last = check.output.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("no output");
+        return Err(Error::Failed(format!(
+            "{} reports that the aged file system is damaged: {last}",
+            check.command
+        )));
+    }
+    Ok(Some(true))
 }

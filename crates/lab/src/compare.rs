@@ -8,10 +8,10 @@ pub(crate) mod unaged;
 
 pub use pair::{Pair, Side, compared_numbers, interval, ratio};
 
+use crate::error::unless_interrupted;
 use crate::manifest::Manifest;
 use crate::scanned::HDD_MODEL;
 use crate::work::Work;
-use crate::workload::unless_interrupted;
 use crate::{Error, space};
 use disk::Session;
 use disk::model::Model;
@@ -19,16 +19,14 @@ use fs::{Location, Target};
 use measure::Measuring;
 use probe::Reader;
 use results::{NewRun, RunId, Store, Watch};
-use serde::Serialize;
 use std::path::PathBuf;
 
 /// Parameters of a comparison.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct CompareSpec {
-    /// Names of aged file systems in the work directory.
-    pub names: Vec<String>,
+    /// Aged file systems in the work directory.
+    pub aged: Vec<Manifest>,
     /// The work directory.
-    #[serde(skip)]
     pub work: PathBuf,
     /// Number of cold scans of each side.
     pub repeat: u64,
@@ -40,10 +38,8 @@ pub struct CompareSpec {
     /// Whether to write a new large file and measure its fragments.
     pub new_file: bool,
     /// Whether to continue an earlier comparison that did not complete.
-    #[serde(skip)]
     pub resume: bool,
     /// The full command line, for the record.
-    #[serde(skip)]
     pub command: String,
 }
 
@@ -77,17 +73,15 @@ const MODELLED_DISK: &str = "modelled_disk";
 /// The two sides of a comparison.
 pub const SUBJECTS: [&str; 2] = ["aged", "unaged"];
 
-/// Compares each named file system. Each result is stored immediately.
+/// Compares each file system. Each result is stored immediately.
 pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, Error> {
     if spec.repeat == 0 {
         return Err(Error::Refused("--repeat must be at least 1".to_owned()));
     }
     spec.disk.as_deref().map(Model::find).transpose()?;
-    let manifests =
-        spec.names.iter().map(|name| Manifest::load_aged(&spec.work, name)).collect::<Result<Vec<_>, _>>()?;
     let work = Work::take(&spec.work)?;
     let store = work.store()?;
-    manifests.iter().map(|manifest| compare_one(spec, manifest, &store, watch)).collect()
+    spec.aged.iter().map(|manifest| compare_one(spec, manifest, &store, watch)).collect()
 }
 
 fn compare_one(

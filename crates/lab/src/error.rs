@@ -9,7 +9,7 @@ pub enum Error {
     #[error(transparent)]
     Activity(#[from] activity::ActivityError),
     #[error(transparent)]
-    Ager(workload::Error),
+    Workload(workload::Error),
     #[error(transparent)]
     Disk(#[from] disk::Error),
     #[error(transparent)]
@@ -70,9 +70,24 @@ impl From<workload::Error> for Error {
     /// An interrupted workload did not fail.
     fn from(error: workload::Error) -> Error {
         match error {
-            workload::Error::Interrupted => crate::workload::interrupted(),
-            error => Error::Ager(error),
+            workload::Error::Interrupted => interrupted(),
+            workload::Error::Refused(why) => Error::Refused(why),
+            workload::Error::Failed(why) => Error::Failed(why),
+            error => Error::Workload(error),
         }
+    }
+}
+
+/// The error when a signal interrupts an aging or a measurement.
+pub(crate) fn interrupted() -> Error {
+    Error::Interrupted("results so far are stored; continue with --resume".to_owned())
+}
+
+/// After an interrupt, replaces any error by that of the interrupt.
+pub(crate) fn unless_interrupted<T>(result: Result<T, Error>) -> Result<T, Error> {
+    match result {
+        Err(_) if disk::interrupted() => Err(interrupted()),
+        result => result,
     }
 }
 

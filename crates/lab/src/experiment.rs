@@ -6,7 +6,6 @@
 mod all;
 mod cell;
 mod check;
-mod fingerprint;
 mod gather;
 mod images;
 mod laboratory;

@@ -4,7 +4,6 @@
 //! immediately.
 
 mod age;
-mod age_by;
 mod aged_pair;
 mod bench;
 mod compare;
@@ -12,7 +11,6 @@ pub mod compare_layout;
 mod compare_runs;
 mod error;
 mod experiment;
-mod feed;
 mod fio;
 mod hot_files;
 mod io_capture;
@@ -26,20 +24,21 @@ pub mod scanned;
 mod scans;
 mod sequential;
 mod series;
+mod site;
 mod space;
 mod throughput;
 mod tree;
 mod verify;
 mod volume;
 mod work;
-mod workload;
 
 pub use self::bench::{
     ExternalRanks, ImportedFile, Memory, MemoryBy, MetadataOutcome, MetadataSpec, OnAged, PhasePair,
     import_metadata, metadata, metadata_on, metadata_side,
 };
-pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
-pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
+pub use age::{
+    AgeSpec, Aged, MeasureRounds, Planned, ProfileResult, RoundsResult, age, age_among, plan_only,
+};
 pub use aged_pair::Subject;
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, compared_numbers, interval, ratio};
 pub use compare_runs::{Compared, RunComparison, Stored, compare_runs};
@@ -71,4 +70,3 @@ pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};
 pub use volume::existing_volume;
 pub use work::Work;
-pub use workload::{FileSizes, Git, Mail, Snapshots, TraceFile, Tree, TreeOf, Workload};

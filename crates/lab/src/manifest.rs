@@ -3,14 +3,14 @@
 
 use crate::Error;
 use crate::volume::check_recordable;
-use crate::workload::Workload;
 use fs::VolumeConfig;
 use replay::{Data, OnFull};
 use results::RunId;
 use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use workload::{Conditions, Segment};
+use std::sync::Arc;
+use workload::{Conditions, ResumePoint, Segment, Workload};
 
 /// The format version that this program writes and reads.
 const VERSION: u32 = 1;
@@ -65,14 +65,20 @@ pub struct Manifest {
 }
 
 /// A workload that aged a file system.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AgedBy {
     /// The workload.
-    pub workload: Workload,
+    pub workload: Arc<dyn Workload>,
     /// The random seed.
     pub seed: u64,
     /// The last round.
     pub round: u64,
+}
+
+impl PartialEq for AgedBy {
+    fn eq(&self, other: &AgedBy) -> bool {
+        (self.seed, self.round) == (other.seed, other.round) && *self.workload == *other.workload
+    }
 }
 
 impl Manifest {
@@ -94,7 +100,7 @@ impl Manifest {
     /// The name of the profile or the kind of the workload.
     pub fn source(&self) -> &str {
         match (self.conditions(), &self.aged_by) {
-            (_, Some(by)) => by.workload.name(),
+            (_, Some(by)) => by.workload.kind(),
             (Some(conditions), None) => &conditions.profile.name,
             (None, None) => "nothing",
         }
@@ -163,6 +169,38 @@ impl Manifest {
         let mut file = std::fs::File::create(&new).map_err(Error::io("creating", &new))?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(Error::io("writing", &new))?;
         std::fs::rename(&new, &path).map_err(Error::io("replacing", &path))
+    }
+
+    /// Saves where an aging by a profile can continue after a kill.
+    pub(crate) fn save_point(&mut self, work: &Path, point: &ResumePoint) -> Result<(), Error> {
+        self.segments.last_mut().expect("an aging by a profile has a segment").done = point.done;
+        self.redo_to = point.redo_to;
+        self.stage = if point.filling { Stage::Filling } else { Stage::Replaying };
+        self.save(work)
+    }
+
+    /// Removes the manifest.
+    pub(crate) fn remove(&self, work: &Path) -> Result<(), Error> {
+        let path = Manifest::path(work, &self.name);
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("removing", &path)(e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// After an interrupt, tells how an aging by a profile continues.
+    pub(crate) fn continued(&self, error: Error) -> Error {
+        let name = &self.name;
+        match (error, self.stage, self.segments.last()) {
+            (Error::Interrupted(_), Stage::Filling, Some(_)) => {
+                Error::Interrupted(format!("{name} is aged but not filled; fill it with --resume"))
+            }
+            (Error::Interrupted(_), _, Some(segment)) => Error::Interrupted(format!(
+                "{} operations of {name} are applied and on disk; continue with the same command and --resume",
+                segment.done
+            )),
+            (error, ..) => error,
+        }
     }
 
     /// The format version of this program.

@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::compare::SUBJECTS;
+use crate::error::interrupted;
 use crate::scanned::{self, Scanned};
-use crate::workload::interrupted;
 use disk::{MemoryLimit, Session};
 use fs::Target;
 use probe::{Census, Reader};

@@ -1,18 +1,22 @@
 //! A series: a workload ages a file system round by round, and it is measured with its unaged copy after the selected rounds.
 
 use crate::compare::{SUBJECTS, unaged};
+use crate::error::unless_interrupted;
 use crate::scanned::Scanned;
 use crate::scans::{Scan, Scans};
-use crate::workload::{Workload, unless_interrupted};
-use crate::{Error, tree};
+use crate::site::Bridge;
+use crate::{Error, messages, tree};
 use disk::model::Model;
 use disk::{DeviceCounters, Session};
-use fs::{Target, VolumeConfig};
+use fs::{Location, Target, VolumeConfig};
 use probe::Reader;
+use ranks::Group;
 use results::measures;
 use results::{Measurement, NewRun, RunId, Store, Watch};
 use std::path::Path;
 use std::sync::Arc;
+use workload::profile::ProfileOutcome;
+use workload::{Driver, ResumePoint, Site, Start, Terms, Workload};
 
 /// The kind of the runs of checkpoints in the store.
 const CHECKPOINT: &str = "checkpoint";
@@ -164,57 +168,91 @@ pub(crate) struct Series<'a> {
     pub volume: VolumeConfig,
     /// The device that may be erased, if it is made on one.
     pub erase: Option<&'a str>,
-    pub workload: &'a Workload,
     pub seed: u64,
     pub schedule: &'a Schedule,
     /// The disks used to compute the cost of scans.
     pub models: &'a [Model],
+    /// The ranks that share an aging by a profile.
+    pub group: &'a mut dyn Group,
     pub watch: &'a mut dyn Watch,
+    /// Saves where the workload can continue after a kill.
+    pub save: &'a mut dyn FnMut(&ResumePoint) -> Result<(), Error>,
 }
 
 impl Series<'_> {
     /// Runs the rounds that the store does not hold yet, and removes the file system.
-    pub fn run(&mut self) -> Result<(), Error> {
+    pub fn run(&mut self, workload: &dyn Workload) -> Result<(), Error> {
         let left = self.left()?;
-        let aged = self.advance(&left);
-        unless_interrupted(aged.and_then(|target| target.map_or(Ok(()), |target| self.discard(target))))
+        if left.is_empty() {
+            return Ok(());
+        }
+        let driver = workload.start(&Start {
+            seed: self.seed,
+            last_round: self.schedule.last(),
+            size_bytes: self.volume.size_bytes,
+            max_fullness: 1.0,
+            work: self.work,
+            session: self.session,
+            terms: &Terms::default(),
+            segments: &[],
+            redo_to: 0,
+            tool: results::TOOL,
+        })?;
+        let aged = self.advance(driver, None, &left);
+        unless_interrupted(aged.and_then(|(target, _)| self.discard(target)))
     }
 
-    /// Runs all rounds, measures those that the store does not hold yet, and returns the aged file system.
-    pub fn age(&mut self) -> Result<Box<dyn Target>, Error> {
+    /// Runs all rounds on `target`, measures those that the store does not hold yet, and returns the aged file system, with what an aging by a
+    /// profile reached.
+    pub fn age(
+        &mut self,
+        driver: Box<dyn Driver>,
+        target: Box<dyn Target>,
+    ) -> Result<(Box<dyn Target>, Option<ProfileOutcome>), Error> {
         let left = self.left()?;
         let last = self.schedule.last();
         let rounds = if left.contains(&last) { left } else { [left, vec![last]].concat() };
-        Ok(unless_interrupted(self.advance(&rounds))?.expect("the last round leaves its file system"))
+        unless_interrupted(self.advance(driver, Some(target), &rounds))
     }
 
-    /// Ages up to the last of `rounds`; measures each that the store does not hold. Returns the file system of the last.
-    fn advance(&mut self, rounds: &[u64]) -> Result<Option<Box<dyn Target>>, Error> {
-        let Some(&last) = rounds.last() else { return Ok(None) };
-        let location = self.volume.location.clone();
-        let mut kept: Option<Box<dyn Target>> = None;
+    /// Ages up to the last of `rounds`, at least one, on `target` or a file system that is made here; measures each that the store does not hold.
+    /// Returns the file system of the last, with what an aging by a profile reached.
+    fn advance(
+        &mut self,
+        driver: Box<dyn Driver>,
+        target: Option<Box<dyn Target>>,
+        rounds: &[u64],
+    ) -> Result<(Box<dyn Target>, Option<ProfileOutcome>), Error> {
+        let last = *rounds.last().expect("there is a round");
+        let mut kept = target;
         // Declared after the file system, so that an error drops the driver first: no process of the driver may use the file system when it
         // is unmounted.
-        let mut driver = self.workload.driver(self.seed, self.schedule.last(), self.work, self.session)?;
+        let mut driver = driver;
+        let parent = self.volume.location.clone();
         let on_the_way = |round: &u64| *round <= last && (!driver.is_fresh() || rounds.contains(round));
         let way: Vec<u64> = self.schedule.rounds.iter().copied().filter(on_the_way).collect();
         let mut written_bytes = 0;
-        for round in way {
+        for (nth, round) in way.into_iter().enumerate() {
             // If a round fails, dropping the target unmounts its file system.
             let target = match kept.take() {
-                Some(target) if !driver.is_fresh() => target,
+                Some(target) if nth == 0 || !driver.is_fresh() => target,
                 old => {
                     old.map_or(Ok(()), |target| self.discard(target))?;
                     written_bytes = 0;
                     // A directory got its path when it was created.
-                    self.volume.location = location.clone();
+                    self.volume.location = parent.clone();
                     fs::make(self.session, &mut self.volume, self.erase)?
                 }
             };
             let target = kept.insert(target);
             let before = device_written_bytes(target.as_ref())?;
             self.phase(round, "aging");
-            driver.advance(target.root(), round, self.watch)?;
+            let advanced = self.at_site(target.as_ref(), |site| driver.advance(site, round));
+            if let Err(error) = advanced {
+                // The error of the workload is the one to report; failed requests may be its cause.
+                let _ = messages::failed_requests(target.as_ref(), self.watch);
+                return Err(error);
+            }
             target.sync()?;
             written_bytes += device_written_bytes(target.as_ref())? - before;
             let due = self.schedule.checkpoints().filter(|at| self.schedule.round_of(*at) == round);
@@ -224,7 +262,24 @@ impl Series<'_> {
                 }
             }
         }
-        Ok(kept)
+        let target = kept.take().expect("the last round leaves its file system");
+        let outcome = self.at_site(target.as_ref(), |site| driver.finish(site))?;
+        drop(driver);
+        Ok((target, outcome))
+    }
+
+    /// Lets the workload act on the file system.
+    fn at_site<T>(
+        &mut self,
+        target: &dyn Target,
+        act: impl FnOnce(&mut Site) -> Result<T, workload::Error>,
+    ) -> Result<T, Error> {
+        let mut observer = Bridge { watch: &mut *self.watch, save: &mut *self.save };
+        let shared_dir = match &self.volume.location {
+            Location::Dir(dir) => Some(dir.as_path()),
+            _ => None,
+        };
+        Ok(act(&mut Site { target, shared_dir, group: &mut *self.group, observer: &mut observer })?)
     }
 
     /// The rounds that remain to be measured.

@@ -12,8 +12,8 @@ pub(crate) use agree::{distances, lengths};
 
 use crate::Error;
 use crate::compare::unaged::Unaged;
+use crate::error::unless_interrupted;
 use crate::work::Work;
-use crate::workload::unless_interrupted;
 use checkpoint_stats::CheckpointStats;
 use disk::Session;
 use fs::{Location, VolumeConfig};

@@ -33,6 +33,11 @@ pub fn broadcast<T: Serialize + DeserializeOwned>(group: &mut dyn Group, mine: &
     decode(&group.broadcast(encode(mine))?)
 }
 
+/// The data that rank 0 [broadcasts](broadcast), on another rank.
+pub fn receive<T: DeserializeOwned>(group: &mut dyn Group) -> Result<T, Error> {
+    decode(&group.broadcast(Vec::new())?)
+}
+
 /// A barrier: returns when all ranks have called it.
 pub fn barrier(group: &mut dyn Group) -> Result<(), Error> {
     group.gather(Vec::new())?;

@@ -1,11 +1,13 @@
 //! Groups of ranks that run one job together: threads or processes of one machine. MPI has groups of its own.
 
+mod alone;
 mod error;
 mod group;
 mod processes;
 mod threads;
 
+pub use alone::Alone;
 pub use error::Error;
-pub use group::{Group, barrier, broadcast, gather, maximum};
+pub use group::{Group, barrier, broadcast, gather, maximum, receive};
 pub use processes::{ProcessRank, Processes, Timeouts};
 pub use threads::{ThreadRank, threads};

@@ -2,7 +2,7 @@
 
 use crate::data::Page;
 use crate::{from_experiment, from_metadata, from_series, from_store, from_verify};
-use lab::{AgedByWorkload, Error, Manifest, Outcome};
+use lab::{Error, Manifest, Outcome, RoundsResult};
 use results::{Run, Store};
 
 /// The figures of a run; a page without figures if there are none yet, or none for its kind.
@@ -17,7 +17,7 @@ pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {
             experiments.extend(outcome.map(|outcome| from_experiment::shown(run, outcome)));
         }
         "age" => {
-            let aged: Option<AgedByWorkload> = store.document(run.id, "", "outcome")?;
+            let aged: Option<RoundsResult> = store.document(run.id, "", "outcome")?;
             let measured = aged.filter(|aged| !aged.checkpoints.is_empty());
             experiments.extend(measured.map(|aged| from_series::series(run, &aged)));
         }

@@ -2,7 +2,7 @@
 
 use crate::data::Experiment;
 use crate::from_experiment;
-use lab::{AgedByWorkload, Axis, Error, Outcome, Panels, Plot};
+use lab::{Axis, Error, Outcome, Panels, Plot, RoundsResult};
 use results::measures::{self, Measure};
 use results::{Run, Store};
 use std::collections::HashSet;
@@ -12,14 +12,14 @@ pub fn latest<'r>(
     store: &Store,
     runs: &'r [Run],
     names: &[String],
-) -> Result<Vec<(&'r Run, AgedByWorkload)>, Error> {
+) -> Result<Vec<(&'r Run, RoundsResult)>, Error> {
     let wanted = |run: &&Run| {
         run.kind == "age" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
     };
     let mut seen = HashSet::new();
     let mut latest = Vec::new();
     for run in runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)) {
-        let aged: Option<AgedByWorkload> = store.document(run.id, "", "outcome")?;
+        let aged: Option<RoundsResult> = store.document(run.id, "", "outcome")?;
         // A run without measurements at checkpoints is shown only by its comparison.
         latest.extend(aged.filter(|aged| !aged.checkpoints.is_empty()).map(|aged| (run, aged)));
     }
@@ -28,7 +28,7 @@ pub fn latest<'r>(
 }
 
 /// The page data of a series.
-pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
+pub fn series(run: &Run, aged: &RoundsResult) -> Experiment {
     let outcome = Outcome {
         figure: aged.name.clone(),
         title: format!("{} aged by {}", aged.fs, aged.workload),

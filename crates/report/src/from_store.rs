@@ -2,7 +2,7 @@
 
 use crate::data::{self, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
-use lab::{Aged, Error, Manifest, SUBJECTS};
+use lab::{Error, Manifest, ProfileResult, SUBJECTS};
 use results::measures::{self, Measure};
 use results::{Run, RunId, Store};
 use serde::de::DeserializeOwned;
@@ -184,7 +184,7 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let missing = |what: &str| Error::Refused(format!("run {} in the store has no {what}", run.id.0));
     let manifest: Manifest = store.document(run.id, "", "manifest")?.ok_or_else(|| missing("manifest"))?;
     // A workload has no target profile, so there is no fit to report.
-    let aged: Option<Aged> = store.document(run.id, "", "aged")?;
+    let aged: Option<ProfileResult> = store.document(run.id, "", "aged")?;
     let numbers = lab::compared_numbers(store, run.id)?;
     let free_bytes = lab::interval(&numbers, SUBJECTS[0], measures::FREE_BYTES.name).map(|free| free.median);
     let used = free_bytes.map(|free| 1.0 - free / manifest.volume.size_bytes as f64);
@@ -259,7 +259,7 @@ fn interval(i: results::Interval) -> data::Interval {
     data::Interval { median: i.median, low: i.low, high: i.high, n: i.n }
 }
 
-fn aging(aged: &Aged) -> data::Aging {
+fn aging(aged: &ProfileResult) -> data::Aging {
     let stopped_by = serde_json::to_value(aged.stopped_by).ok();
     data::Aging {
         operations: aged.operations,

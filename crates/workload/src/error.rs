@@ -41,9 +41,9 @@ pub enum Error {
         /// The cause and the remedy.
         why: String,
     },
-    /// A file operation of the synthetic workload failed.
+    /// A file operation failed.
     #[error("{action} {}: {source}", path.display())]
-    Synthetic {
+    Io {
         /// The action.
         action: &'static str,
         /// The path.
@@ -51,7 +51,36 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
+    /// The replay failed.
+    #[error(transparent)]
+    Replay(#[from] replay::Error),
+    /// The file system failed.
+    #[error(transparent)]
+    FileSystem(#[from] fs::Error),
+    /// Short-lived files cannot be generated.
+    #[error(transparent)]
+    Activity(#[from] activity::ActivityError),
+    /// A rank of a shared aging failed.
+    #[error(transparent)]
+    Ranks(#[from] ranks::Error),
+    /// Progress could not be saved.
+    #[error(transparent)]
+    Save(Box<dyn std::error::Error + Send + Sync>),
+    /// The request cannot be fulfilled.
+    #[error("{0}")]
+    Refused(String),
+    /// The file system is unusable.
+    #[error("{0}")]
+    Failed(String),
     /// The run was asked to end.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl Error {
+    /// For `map_err` on operations on one file.
+    pub(crate) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { action, path, source }
+    }
 }

@@ -18,6 +18,7 @@ mod path;
 mod repository;
 pub mod sample;
 mod sample_tree;
+mod workload;
 
 pub(crate) use command::run_git;
 pub use digest::working_tree_digest;
@@ -25,3 +26,4 @@ pub use extracted::{ExtractOptions, Extracted};
 pub use history::{History, Order};
 pub use live::{Gc, Live, LiveOptions};
 pub(crate) use repository::Repository;
+pub use workload::{Git, PULLS};

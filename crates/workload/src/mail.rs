@@ -16,9 +16,11 @@ mod message;
 mod plan;
 mod script;
 mod server;
+mod workload;
 
 pub use extracted::Extracted;
 pub use live::Live;
 pub use plan::{Parameters, Plan};
 pub use script::{Event, Script};
 pub use server::{find_dovecot, ready};
+pub use workload::Mail;

@@ -7,10 +7,12 @@
 mod interfile;
 mod intrafile;
 mod shape;
+mod workload;
 
 pub use interfile::Interfile;
 pub use intrafile::Intrafile;
 pub use shape::{MAX_FILES, Shape};
+pub use workload::{FileSizes, Tree, TreeOf};
 
 use crate::Error;
 

@@ -14,6 +14,7 @@ mod compare;
 mod counts;
 mod data;
 mod day;
+mod extracted;
 mod growth;
 mod lifetimes;
 mod matching;
@@ -25,7 +26,8 @@ mod view;
 mod workload;
 
 pub use counts::{ChangeCounts, Summary};
+pub use extracted::Extracted;
 pub use lifetimes::LifetimeModel;
 pub use options::{Deletions, Options, Placement, ShortLived, Updates};
 pub use series::{FREE_SPACE_SUFFIX, Series, check_series, snapshot_files};
-pub use workload::Workload;
+pub use workload::Snapshots;

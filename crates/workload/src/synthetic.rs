@@ -20,6 +20,7 @@ mod logs;
 mod messages;
 mod repositories;
 mod task;
+mod workload;
 
 use std::path::Path;
 
@@ -34,6 +35,8 @@ use self::repositories::Repositories;
 use self::task::{Step, Task};
 use crate::Error;
 use crate::random::Random;
+
+pub use self::workload::Synthetic;
 
 /// Parameters of a synthetic workload.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -88,7 +91,7 @@ trait Actor: Send {
 
 impl SyntheticWorkload {
     /// A workload at `root`, an empty directory.
-    pub fn new(root: &Path, options: SyntheticOptions) -> Result<SyntheticWorkload, Error> {
+    pub fn new(root: &Path, options: SyntheticOptions) -> SyntheticWorkload {
         let size = options.size_bytes;
         let actors: Vec<(Box<dyn Actor>, f64)> = vec![
             (Box::new(Builds::new(size)), 0.16),
@@ -100,7 +103,7 @@ impl SyntheticWorkload {
             (Box::new(Repositories::new(size)), 0.12),
         ];
         let random = Random::new(options.seed, 0);
-        Ok(SyntheticWorkload { options, files: Files::open(root, options.seed)?, random, actors, day: 0 })
+        SyntheticWorkload { options, files: Files::new(root, options.seed), random, actors, day: 0 }
     }
 
     /// Executes a day, the first of which fills the file system; ends with a sync. `watch` receives the
@@ -214,7 +217,7 @@ mod tests {
             fullness: 0.8,
             seed: 5,
         };
-        let mut workload = SyntheticWorkload::new(dir.path(), options).unwrap();
+        let mut workload = SyntheticWorkload::new(dir.path(), options);
         for (actor, _) in &mut workload.actors {
             workload.files.run(vec![actor.begin(&mut workload.random)], &mut workload.random).unwrap();
         }

@@ -22,6 +22,15 @@ pub struct Demo {
     pub seed: u64,
 }
 
+/// Default size of a file system.
+pub const SIZE: &str = "2GiB";
+
+/// Default profile.
+pub const PROFILE: &str = "agrawal";
+
+/// Default random seed.
+pub const SEED: u64 = 42;
+
 #[derive(Args)]
 #[command(group(ArgGroup::new("erase_or_resume").args(["erase", "resume"]).multiple(true)))]
 pub struct Age {
@@ -30,16 +39,16 @@ pub struct Age {
     #[arg(long, value_name = "KIND", default_value = "ext4")]
     pub fs: String,
     /// Size of the file system
-    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE", default_value = SIZE, value_parser = units::size)]
     pub size: u64,
     /// Profile: built-in name or TOML file
-    #[arg(long, value_name = "PROFILE", default_value = "agrawal", conflicts_with = "workload")]
+    #[arg(long, value_name = "PROFILE", default_value = PROFILE, conflicts_with = "workload")]
     pub profile: String,
     /// Target fullness, as a share of the size [default: from the profile, or 0.8; at most 0.5 on betreefs]
     #[arg(long, value_name = "SHARE", value_parser = units::share, conflicts_with = "workload")]
     pub fullness: Option<f64>,
     /// Random seed
-    #[arg(long, default_value_t = 42)]
+    #[arg(long, default_value_t = SEED)]
     pub seed: u64,
     /// Planner of the operations
     #[arg(long, value_enum, default_value_t = Method::Planned, conflicts_with = "workload")]

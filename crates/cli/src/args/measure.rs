@@ -164,20 +164,20 @@ pub struct AgeFirst {
     #[arg(long, value_name = "KINDS", value_delimiter = ',', conflicts_with = "names")]
     pub fs: Vec<String>,
     /// Size of each file system
-    #[arg(long, value_name = "SIZE", requires = "fs")]
-    pub size: Option<String>,
+    #[arg(long, value_name = "SIZE", requires = "fs", value_parser = units::size)]
+    pub size: Option<u64>,
     /// Profile: built-in name or TOML file
     #[arg(long, value_name = "PROFILE", requires = "fs")]
     pub profile: Option<String>,
     /// Target fullness, as a share of the size
-    #[arg(long, value_name = "SHARE", requires = "fs")]
-    pub fullness: Option<String>,
+    #[arg(long, value_name = "SHARE", requires = "fs", value_parser = units::share)]
+    pub fullness: Option<f64>,
     /// Bytes to create, in multiples of the size
-    #[arg(long, value_name = "N", requires = "fs")]
-    pub overwrites: Option<String>,
+    #[arg(long, value_name = "N", requires = "fs", value_parser = units::overwrites)]
+    pub overwrites: Option<f64>,
     /// Random seed
     #[arg(long, value_name = "N", requires = "fs")]
-    pub seed: Option<String>,
+    pub seed: Option<u64>,
 }
 
 /// Kernels to age and compare on.

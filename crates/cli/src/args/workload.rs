@@ -6,15 +6,24 @@ use std::path::PathBuf;
 
 // Workloads that an option of another workload conflicts with. `requires` alone is not enough: clap waives it if the required argument conflicts
 // with a given one.
-const NOT_GIT: [&str; 6] = ["mail", "intrafile", "interfile", "filesize", "trace", "snapshots"];
-const NOT_MAIL: [&str; 6] = ["git", "intrafile", "interfile", "filesize", "trace", "snapshots"];
+const NOT_GIT: [&str; 7] =
+    ["workload_kind", "mail", "intrafile", "interfile", "filesize", "trace", "snapshots"];
+const NOT_MAIL: [&str; 7] =
+    ["workload_kind", "git", "intrafile", "interfile", "filesize", "trace", "snapshots"];
 const NOT_RECORDED: [&str; 5] = ["git", "mail", "intrafile", "interfile", "filesize"];
-const NOT_SNAPSHOTS: [&str; 6] = ["git", "mail", "intrafile", "interfile", "filesize", "trace"];
-const NOT_LIVE: [&str; 5] = ["intrafile", "interfile", "filesize", "trace", "snapshots"];
+const NOT_SNAPSHOTS: [&str; 7] =
+    ["workload_kind", "git", "mail", "intrafile", "interfile", "filesize", "trace"];
+const NOT_LIVE: [&str; 6] = ["workload_kind", "intrafile", "interfile", "filesize", "trace", "snapshots"];
 
 /// A workload instead of a profile.
 #[derive(Args)]
 pub struct WorkloadArgs {
+    /// Workload: this kind (git, mail, intrafile, interfile, filesize, trace, snapshots, synthetic, profile), or a TOML file
+    #[arg(id = "workload_kind", long = "workload", value_name = "KIND", group = "workload")]
+    pub kind: Option<String>,
+    /// Parameter of --workload, as in an experiment file; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "workload_kind", value_parser = units::assignment)]
+    pub set: Vec<(String, String)>,
     /// Workload: pull the history of this git repository [default: a synthetic one]
     #[arg(long, value_name = "REPO", num_args = 0..=1, group = "workload")]
     pub git: Option<Option<PathBuf>>,
@@ -43,7 +52,7 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "SET", requires = "snapshots", conflicts_with_all = NOT_SNAPSHOTS)]
     pub short_lived: Option<PathBuf>,
     /// Repository to pull from, or whose tree --interfile and --filesize create
-    #[arg(long, value_name = "REPO", requires = "workload", conflicts_with_all = ["mail", "intrafile", "trace", "snapshots"])]
+    #[arg(long, value_name = "REPO", requires = "workload", conflicts_with_all = ["workload_kind", "mail", "intrafile", "trace", "snapshots"])]
     pub repo: Option<PathBuf>,
     /// Commits to pull
     #[arg(long, value_name = "N", default_value_t = 400, requires = "git", conflicts_with_all = NOT_GIT)]
@@ -77,9 +86,9 @@ pub struct WorkloadArgs {
         conflicts_with_all = NOT_MAIL, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
     /// Number of files
-    #[arg(long, value_name = "N", requires = "workload", conflicts_with_all = ["git", "mail", "trace", "snapshots"])]
+    #[arg(long, value_name = "N", requires = "workload", conflicts_with_all = ["workload_kind", "git", "mail", "trace", "snapshots"])]
     pub files: Option<u64>,
-    /// Last checkpoint of the trace, or last snapshot, counted from 0 [default: all]
+    /// Last round of --workload, last checkpoint of the trace, or last snapshot, counted from 0 [default: all]
     #[arg(long, value_name = "N", requires = "workload", conflicts_with_all = NOT_RECORDED)]
     pub rounds: Option<u64>,
     /// Run the real git or Dovecot
@@ -88,8 +97,9 @@ pub struct WorkloadArgs {
     /// Replay the file operations of git or Dovecot (default)
     #[arg(long, requires = "workload", conflicts_with_all = NOT_LIVE)]
     pub extracted: bool,
-    /// Measure aged and unaged after every N pulls, days or rounds
-    #[arg(long, value_name = "N", requires = "workload", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Measure aged and unaged after every N pulls, days, rounds, or percent of the operations of a profile
+    #[arg(long, value_name = "N", conflicts_with_all = ["time", "fit", "no_fill", "plan_only"],
+        value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
     /// Cold scans of each side per measurement; 6 or more give confidence intervals [default: 1]
     #[arg(long, value_name = "N", requires = "every", value_parser = clap::value_parser!(u64).range(1..=1000))]

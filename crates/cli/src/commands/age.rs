@@ -1,37 +1,34 @@
 //! `senesce age`.
 
+mod spec;
 mod workload;
 
-use crate::args::{self, Age};
+pub use spec::{AgeOptions, absolute};
+
+use crate::args::Age;
 use crate::commands::vm_dispatch;
-use crate::output;
+use crate::output::{self, number};
 use crate::progress::Progress;
-use ::workload::Conditions;
 use anyhow::{Context as _, Result, bail};
-use lab::{AgeSpec, Aged, Location, VolumeConfig};
+use lab::{AgeSpec, Aged, CheckpointPair, ProfileResult, RoundsResult};
 use mpi::World;
 use ranks::Group as _;
-use std::path::{Path, PathBuf};
+use results::measures::{self, Measure};
+use serde::Serialize;
 
 /// The directory of images in memory.
 pub const MEMORY: &str = "/dev/shm/senesce";
 
 pub fn run(args: &Age) -> Result<()> {
-    let workload = workload::find(&args.workload)?;
-    let source = match &workload {
-        Some((workload, _)) => workload.name().to_owned(),
-        None => profile::load(&args.profile)?.name,
-    };
-    if let Some(dispatch) = vm_dispatch::for_age(args, &source)? {
+    let (workload, round) = workload::find(args)?;
+    let spec = spec::spec(args, workload, round)?;
+    if let Some(dispatch) = vm_dispatch::for_age(args, &spec.name)? {
         return vm_dispatch::run(&dispatch);
     }
-    if let Some((workload, round)) = workload {
+    if spec.workload.as_profile().is_none() {
         mpi::require_single_process()?;
-        return workload::run(args, workload, round);
     }
-    let spec = spec(args)?;
-    let world = World::join(disk::interrupted)?;
-    if let Some(world) = world {
+    if let Some(world) = World::join(disk::interrupted)? {
         return share(args, &spec, world);
     }
     let mut progress = Progress::new();
@@ -41,7 +38,7 @@ pub fn run(args: &Age) -> Result<()> {
         return if args.json {
             output::json(&planned)
         } else {
-            show(&planned.aged)?;
+            show_profile(&planned.aged)?;
             output::line(&format!(
                 "planned {:.1} million operations/s, using at most {} of memory",
                 planned.planned_operations_per_s / 1e6,
@@ -51,7 +48,7 @@ pub fn run(args: &Age) -> Result<()> {
     }
     let aged = lab::age(&spec, &mut progress)?;
     drop(progress);
-    if args.json { output::json(&aged) } else { show(&aged) }
+    show(args, &aged)
 }
 
 /// Ages a shared directory with all ranks of an MPI run.
@@ -62,6 +59,9 @@ fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
     if args.plan_only {
         bail!("--plan-only does not run under mpirun: start it without");
     }
+    if args.workload.every.is_some() {
+        bail!("--every does not work with MPI: measure afterwards with `senesce compare`");
+    }
     if spec.on_full == replay::OnFull::Stop {
         bail!(
             "--on-full stop does not work with MPI, as ranks do not know the progress of each other; leave it out"
@@ -69,109 +69,44 @@ fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
     }
     let (rank, host) = (world.rank(), world.host());
     if rank > 0 {
-        return lab::age_follow(&mut world).with_context(|| format!("rank {rank} on {host}"));
+        return ::workload::profile::follow(&mut world).with_context(|| format!("rank {rank} on {host}"));
     }
     let mut progress = Progress::new();
     let aged = lab::age_among(spec, &mut world, &mut progress)?;
     drop(progress);
-    if args.json { output::json(&aged) } else { show(&aged) }
+    show(args, &aged)
 }
 
-/// The name of the file system that is aged by `source`, a profile or workload.
-pub fn name(args: &Age, source: &str) -> String {
-    let fs = if args.dir.is_some() { "dir" } else { &args.fs };
-    args.name.clone().unwrap_or_else(|| format!("{fs}-{source}-{}", args.seed))
+/// An aging by a profile that was measured between rounds.
+#[derive(Serialize)]
+struct MeasuredProfile<'a> {
+    #[serde(flatten)]
+    profile: &'a ProfileResult,
+    pairs: &'a [CheckpointPair],
 }
 
-/// The file system to create, and its name, if `source` ages it.
-fn name_and_volume(args: &Age, source: &str) -> Result<(String, VolumeConfig)> {
-    let fs = if args.dir.is_some() { "dir".to_owned() } else { fs::find(&args.fs)?.name().to_owned() };
-    let name = name(args, source);
-    if !lab::can_name(&name) {
-        bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
+fn show(args: &Age, aged: &Aged) -> Result<()> {
+    let Aged { profile, rounds } = aged;
+    let is_measured = !rounds.checkpoints.is_empty();
+    match (profile, args.json) {
+        (Some(profile), true) if is_measured => {
+            output::json(&MeasuredProfile { profile, pairs: &rounds.pairs })
+        }
+        (Some(profile), true) => output::json(profile),
+        (None, true) => output::json(rounds),
+        (Some(profile), false) => {
+            show_profile(profile)?;
+            if is_measured { show_rounds(rounds) } else { Ok(()) }
+        }
+        (None, false) if is_measured => show_rounds(rounds),
+        (None, false) => {
+            let name = &rounds.name;
+            output::line(&format!("{name} is aged; measure it with `senesce compare {name}`"))
+        }
     }
-    // Stores the absolute path of a model file, so that any directory finds it, and the name of a built-in model.
-    let model = args.disk.as_deref().map(model).transpose()?;
-    let image = |dir: &Path| match &model {
-        Some(model) => Location::Modelled {
-            dir: dir.join(format!("{name}.disk")),
-            model: model.clone(),
-            clock: super::disk::clock(args.clock),
-        },
-        None => Location::Image(dir.join(format!("{name}.img"))),
-    };
-    let location = match (&args.dir, &args.device, &args.image_dir) {
-        (Some(dir), _, _) => Location::Dir(dir.clone()),
-        (_, Some(device), _) => Location::Device(device.clone()),
-        (_, _, Some(dir)) => image(&absolute(dir)?),
-        _ if args.memory => image(Path::new(MEMORY)),
-        _ => image(&absolute(&args.work.work)?),
-    };
-    let volume = VolumeConfig {
-        mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
-        mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
-        read_ahead_kb: args.read_ahead_kb,
-        kernel: vm::guest_environment().map(|guest| guest.kernel),
-        ..VolumeConfig::new(location, &fs, args.size)
-    };
-    Ok((name, volume))
 }
 
-pub fn spec(args: &Age) -> Result<AgeSpec> {
-    let profile = profile::load(&args.profile)?;
-    let (name, volume) = name_and_volume(args, &profile.name)?;
-    let max_fullness = fs::find(&volume.fs).map_or(1.0, |kind| kind.max_fullness(args.size));
-    let fullness = args.fullness.unwrap_or_else(|| profile.fullness.unwrap_or(0.8).min(max_fullness));
-    Ok(AgeSpec {
-        name,
-        work: args.work.work.clone(),
-        volume,
-        erase: args.erase.clone(),
-        conditions: Conditions {
-            method: match args.method {
-                args::Method::Planned => ::workload::Method::Planned,
-                args::Method::Greedy => ::workload::Method::Greedy,
-            },
-            profile,
-            capacity_bytes: args.size,
-            fullness,
-            seed: args.seed,
-            overwrites: args.overwrites,
-        },
-        time: args.time,
-        fit: args.fit,
-        threads: args.threads.map(usize::from),
-        data: match args.data {
-            args::Data::Auto => replay::Data::Auto,
-            args::Data::Fallocate => replay::Data::Fallocate,
-            args::Data::Write => replay::Data::Write,
-        },
-        on_full: match args.on_full {
-            args::OnFull::Skip => replay::OnFull::Skip,
-            args::OnFull::Stop => replay::OnFull::Stop,
-        },
-        fill: !args.no_fill,
-        save_trace: args.save_trace.clone(),
-        resume: args.resume,
-        command: super::command_line(),
-    })
-}
-
-fn model(name_or_path: &str) -> Result<String> {
-    let model = disk::Model::find(name_or_path)?;
-    if disk::Model::builtin().any(|builtin| builtin == model) {
-        return Ok(model.name().to_owned());
-    }
-    let path = absolute(Path::new(name_or_path))?;
-    path.to_str().map(str::to_owned).context("a path of a model has only letters of Unicode")
-}
-
-/// Makes a path absolute; paths in manifests must not depend on the current directory.
-pub fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).with_context(|| format!("finding {}", path.display()))
-}
-
-fn show(aged: &Aged) -> Result<()> {
+fn show_profile(aged: &ProfileResult) -> Result<()> {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     output::table(
         &[&aged.name, ""],
@@ -189,5 +124,30 @@ fn show(aged: &Aged) -> Result<()> {
             row("errors", aged.errors.to_string()),
             row("trace", aged.trace_sha256.clone()),
         ],
+    )
+}
+
+fn show_rounds(rounds: &RoundsResult) -> Result<()> {
+    let rows = rounds.pairs.iter().map(|pair| {
+        let value = |measure: Measure| number(pair.aged.values.get(measure.name).copied());
+        vec![
+            pair.round.to_string(),
+            pair.disk.clone(),
+            value(measures::DYNAMIC_LAYOUT_SCORE),
+            value(measures::MODELLED_S_PER_GIB),
+            number(pair.aging_ratio),
+            number(pair.wall_aging_ratio),
+        ]
+    });
+    output::table(
+        &[
+            "round",
+            "disk",
+            "dynamic layout score",
+            "s/GiB, modelled",
+            "aged/unaged, modelled",
+            "aged/unaged, measured here",
+        ],
+        rows,
     )
 }

@@ -22,9 +22,10 @@ struct Pairs {
 }
 
 pub fn run(args: &Compare) -> Result<()> {
+    let named = if args.first.fs.is_empty() { named(args)? } else { Vec::new() };
     let pairs = match vm::guest_environment() {
-        Some(guest) => compare_here(args, Some(&guest.kernel))?,
-        None => compare_on_all_kernels(args)?,
+        Some(guest) => compare_here(args, named, Some(&guest.kernel))?,
+        None => compare_on_all_kernels(args, &named)?,
     };
     match (args.json, args.kernels.across) {
         (true, _) => output::json(&Pairs { pairs }),
@@ -34,12 +35,11 @@ pub fn run(args: &Compare) -> Result<()> {
 }
 
 /// Compares on each required kernel: in virtual machines, and here.
-fn compare_on_all_kernels(args: &Compare) -> Result<Vec<Pair>> {
-    let named = if args.first.fs.is_empty() { named(args)? } else { Vec::new() };
+fn compare_on_all_kernels(args: &Compare, named: &[Manifest]) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
-    for dispatch in vm_dispatch::for_compare(args, &named)? {
+    for dispatch in vm_dispatch::for_compare(args, named)? {
         pairs.extend(match dispatch {
-            None => compare_here(args, None)?,
+            None => compare_here(args, named.to_vec(), None)?,
             Some(dispatch) => vm_dispatch::run_json::<Pairs>(&dispatch)?.pairs,
         });
     }
@@ -47,16 +47,15 @@ fn compare_on_all_kernels(args: &Compare) -> Result<Vec<Pair>> {
 }
 
 /// Compares the file systems of the running kernel: `kernel` in a virtual machine, `None` outside.
-fn compare_here(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
+fn compare_here(args: &Compare, named: Vec<Manifest>, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
     let mut progress = Progress::new();
-    let names = if args.first.fs.is_empty() {
-        let runs_here = |manifest: &Manifest| manifest.volume.kernel.as_ref() == kernel;
-        named(args)?.into_iter().filter(runs_here).map(|manifest| manifest.name).collect()
+    let aged = if args.first.fs.is_empty() {
+        named.into_iter().filter(|manifest| manifest.volume.kernel.as_ref() == kernel).collect()
     } else {
         first::age(args, kernel, &mut progress)?
     };
     let spec = CompareSpec {
-        names,
+        aged,
         work: args.work.work.clone(),
         repeat: args.repeat,
         reader: reader(args.reader),
@@ -70,8 +69,10 @@ fn compare_here(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
 
 /// The manifests of the file systems to compare.
 fn named(args: &Compare) -> Result<Vec<Manifest>> {
-    let names = if args.names.is_empty() { complete(&args.work.work)? } else { args.names.clone() };
-    Ok(names.iter().map(|name| Manifest::load_aged(&args.work.work, name)).collect::<Result<_, _>>()?)
+    if args.names.is_empty() {
+        return complete(&args.work.work);
+    }
+    Ok(args.names.iter().map(|name| Manifest::load_aged(&args.work.work, name)).collect::<Result<_, _>>()?)
 }
 
 /// The program that reads in a scan.
@@ -82,26 +83,24 @@ pub fn reader(reader: args::Reader) -> probe::Reader {
     }
 }
 
-/// The names of all file systems in the work directory whose aging is complete.
-pub fn complete(work: &Path) -> Result<Vec<String>> {
+/// The manifests of all file systems in the work directory whose aging is complete, by name.
+pub fn complete(work: &Path) -> Result<Vec<Manifest>> {
     let entries =
         std::fs::read_dir(work).with_context(|| format!("reading the work directory {}", work.display()))?;
-    let mut names = Vec::new();
+    let mut aged = Vec::new();
     for entry in entries {
         let name = entry?.file_name();
         let Some(name) = name.to_str().and_then(|n| n.strip_suffix(".json")).filter(|n| !n.starts_with('.'))
         else {
             continue;
         };
-        if Manifest::load(work, name)?.is_some_and(|manifest| manifest.stage == Stage::Done) {
-            names.push(name.to_owned());
-        }
+        aged.extend(Manifest::load(work, name)?.filter(|manifest| manifest.stage == Stage::Done));
     }
-    if names.is_empty() {
+    if aged.is_empty() {
         bail!("{} contains no aged file system; create one with `senesce age`", work.display());
     }
-    names.sort();
-    Ok(names)
+    aged.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(aged)
 }
 
 /// The measures to show for a pair.

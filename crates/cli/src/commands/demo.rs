@@ -6,7 +6,9 @@ use anyhow::{Context as _, Result, bail};
 use lab::{AgeSpec, CompareSpec, Location, Manifest, VolumeConfig};
 use results::{STORE_FILE, Watch as _};
 use std::path::Path;
-use workload::{Conditions, Method};
+use std::sync::Arc;
+use workload::Method;
+use workload::profile::ByProfile;
 
 /// The profile of the demonstration: Windows desktops of 2004.
 const PROFILE: &str = "agrawal";
@@ -37,7 +39,7 @@ pub fn run(args: &Demo) -> Result<()> {
         bail!("no file system can be made on this machine; `senesce doctor` shows what is missing");
     }
     let comparison = CompareSpec {
-        names: names.clone(),
+        aged: names.iter().map(|name| Manifest::load_aged(&work, name)).collect::<Result<_, _>>()?,
         work: work.clone(),
         repeat: args.repeat,
         reader: probe::Reader::Grep,
@@ -58,32 +60,18 @@ pub fn run(args: &Demo) -> Result<()> {
 
 fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem) -> Result<AgeSpec> {
     let name = kind.name();
-    Ok(AgeSpec {
-        name: name.to_owned(),
-        work: work.to_owned(),
-        volume: VolumeConfig {
-            mkfs_opts: kind.advised_mkfs_opts(args.size).iter().map(|opt| (*opt).to_owned()).collect(),
-            ..VolumeConfig::new(Location::Image(work.join(format!("{name}.img"))), name, args.size)
-        },
-        erase: None,
-        conditions: Conditions {
-            method: Method::Planned,
-            profile: profile::load(PROFILE)?,
-            capacity_bytes: args.size,
-            fullness: FULLNESS.min(kind.max_fullness(args.size)),
-            seed: args.seed,
-            overwrites: None,
-        },
-        time: None,
-        fit: None,
-        threads: None,
-        data: replay::Data::Auto,
-        on_full: replay::OnFull::Skip,
-        fill: true,
-        save_trace: None,
-        resume: false,
-        command: super::command_line(),
-    })
+    let volume = VolumeConfig {
+        mkfs_opts: kind.advised_mkfs_opts(args.size).iter().map(|opt| (*opt).to_owned()).collect(),
+        ..VolumeConfig::new(Location::Image(work.join(format!("{name}.img"))), name, args.size)
+    };
+    let workload = ByProfile {
+        profile: profile::load(PROFILE)?,
+        method: Method::Planned,
+        fullness: Some(FULLNESS.min(kind.max_fullness(args.size))),
+        overwrites: None,
+    };
+    let command = super::command_line();
+    Ok(AgeSpec::new(name, work.to_owned(), volume, Arc::new(workload), args.seed, &command))
 }
 
 /// Removes the images and the manifest of an earlier demonstration with this name, and nothing else.

@@ -41,7 +41,7 @@ impl Dispatch {
 pub struct FailedInVm(pub u8);
 
 /// The virtual machine for an aging; `None` if it runs here.
-pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
+pub fn for_age(args: &Age, name: &str) -> Result<Option<Dispatch>> {
     if vm::guest_environment().is_some() || args.plan_only {
         return Ok(None);
     }
@@ -54,12 +54,8 @@ pub fn for_age(args: &Age, source: &str) -> Result<Option<Dispatch>> {
     let kind = fs::find(&args.fs)?;
     let work = absolute(&args.work.work)?;
     let recorded = || -> Result<_> {
-        let name = args.resume.then(|| age::name(args, source));
-        Ok(name
-            .map(|name| Manifest::load(&work, &name))
-            .transpose()?
-            .flatten()
-            .and_then(|aged| aged.volume.kernel))
+        let aged = if args.resume { Manifest::load(&work, name)? } else { None };
+        Ok(aged.and_then(|aged| aged.volume.kernel))
     };
     let kernel = match requested_kernel(&args.kernel)? {
         Some(kernel) => Some(kernel),

@@ -1,128 +1,92 @@
 //! The result of an aging.
 
-use replay::Failure;
+use super::{Aging, ProfileResult};
+use crate::Error;
+use crate::compare_runs::{CHECKPOINTS, CheckpointRun};
+use crate::experiment::{CheckpointPair, CheckpointSide, SeriesKey, TreeAt, read_checkpoint, read_trees};
+use fs::Location;
+use results::{RunId, Store};
 use serde::{Deserialize, Serialize};
-use workload::{AgingStats, Conditions, OmittedBin, Plan};
 
-/// Why an aging ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StoppedBy {
-    /// All operations of the bound were applied.
-    Bound,
-    /// The requested overwrites were reached.
-    Overwrites,
-    /// The time limit was reached.
-    Time,
-    /// The goodness of fit was reached.
-    Fit,
-    /// The file system was full and the policy was to stop.
-    Full,
+/// The result of an aging.
+#[derive(Clone, Debug)]
+pub struct Aged {
+    /// What an aging by a profile reached; `None` for other workloads.
+    pub profile: Option<ProfileResult>,
+    /// The measurements between rounds.
+    pub rounds: RoundsResult,
 }
 
-/// The result of an aging, in numbers.
+/// The rounds of an aging, with their measurements.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Aged {
+pub struct RoundsResult {
     /// Name in the work directory.
     pub name: String,
     /// Kind of file system.
     pub fs: String,
-    /// Profile.
-    pub profile: String,
-    /// Seed.
+    /// Kind of the workload, or name of the profile.
+    pub workload: String,
+    /// The random seed.
     pub seed: u64,
-    /// Nominal size in bytes.
-    pub size_bytes: u64,
-    /// Processes that shared the replay.
-    #[serde(default = "one")]
-    pub ranks: u32,
-    /// Threads of the replay per process.
-    pub threads: usize,
-    /// Creations and deletions.
-    pub operations: u64,
-    /// Files created.
-    pub creations: u64,
-    /// Files deleted.
-    pub deletions: u64,
-    /// Bytes created, in whole blocks, over capacity.
-    pub overwrites: f64,
-    /// The minimum number of operations that can meet the age histogram.
-    pub bound_operations: u64,
-    /// The overwrites of that minimum.
-    pub bound_overwrites: f64,
-    /// Root-mean-square error of the age histogram.
-    pub age_rms_error: f64,
-    /// Root-mean-square error of the size histogram.
-    pub size_rms_error: f64,
-    /// Root-mean-square error of the depth histogram.
-    pub depth_rms_error: f64,
-    /// The smallest of the chi-square p-values of the three histograms.
-    pub fit_p_value: f64,
-    /// Why the aging ended.
-    pub stopped_by: StoppedBy,
-    /// Operations (directories included) replayed per second in this run.
-    pub operations_per_s: f64,
-    /// Seconds of replay in this run.
-    pub replay_s: f64,
-    /// Seconds of filling in this run.
-    pub fill_s: f64,
-    /// Live files.
-    pub live_files: u64,
-    /// Bytes of live files, in whole blocks, over capacity.
-    pub fullness: f64,
-    /// Directories below the root.
-    pub directories: u64,
-    /// Operations that failed.
-    pub errors: u64,
-    /// The failed operations, with the reasons.
-    pub failures: Vec<Failure>,
-    /// Digest of all operations since the start.
-    pub trace_sha256: String,
-    /// Whether the checker of the file system found no errors: `None` if it has no checker.
+    /// The last round.
+    pub round: u64,
+    /// All sides of all checkpoints.
+    pub checkpoints: Vec<CheckpointSide>,
+    /// Pairs of aged and unaged sides.
+    pub pairs: Vec<CheckpointPair>,
+    /// The layout of the trees, for a file system that stores a tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<TreeAt>,
+    /// Whether the checker of the file system found no errors; `None` if it has no checker.
     pub checker_clean: Option<bool>,
-    /// Sizes left out because they do not fit.
-    pub left_out: Vec<OmittedBin>,
-    /// The reached state, with the histograms.
-    pub reached: AgingStats,
 }
 
-/// The default for outcomes of earlier versions.
-fn one() -> u32 {
-    1
+/// The document that holds the rounds of an aging.
+const OUTCOME: &str = "outcome";
+
+/// The rounds measured so far, and the runs that hold them.
+pub(super) fn read(
+    aging: &Aging,
+    checker_clean: Option<bool>,
+) -> Result<(RoundsResult, Vec<CheckpointRun>), Error> {
+    let (spec, store) = (aging.spec, aging.store);
+    let mut runs = Vec::new();
+    let mut result = RoundsResult {
+        name: spec.name.clone(),
+        fs: spec.volume.fs.clone(),
+        workload: spec.source().to_owned(),
+        seed: spec.seed,
+        round: spec.round,
+        checkpoints: Vec::new(),
+        pairs: Vec::new(),
+        trees: Vec::new(),
+        checker_clean,
+    };
+    let disks: Vec<String> = aging.models.iter().map(|model| model.name().to_owned()).collect();
+    for at in aging.schedule.checkpoints() {
+        if let Some(run) = aging.identity.find(store, at)? {
+            // The unaged copy of a device is an image.
+            let one_disk = !matches!(spec.volume.location, Location::Device(_));
+            let key = SeriesKey { fs: &spec.volume.fs, option: "", seed: spec.seed, one_disk };
+            let (sides, pairs) = read_checkpoint(store, run, key, at.number(), &disks)?;
+            result.checkpoints.extend(sides);
+            result.pairs.extend(pairs);
+            result.trees.extend(read_trees(store, run, key, at.number())?);
+            runs.push(CheckpointRun { at: format!("round {}", at.number()), run: store.uid(run)? });
+        }
+    }
+    Ok((result, runs))
 }
 
-/// The fields of [`Aged`] that follow from the plan and the reached state.
-pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, reached: AgingStats) -> Aged {
-    Aged {
-        name: name.to_owned(),
-        fs: fs.to_owned(),
-        profile: conditions.profile.name.clone(),
-        seed: conditions.seed,
-        size_bytes: conditions.capacity_bytes,
-        ranks: 1,
-        threads: 0,
-        operations: reached.operations,
-        creations: reached.creations,
-        deletions: reached.deletions,
-        overwrites: reached.overwrites,
-        bound_operations: plan.bound_operations,
-        bound_overwrites: plan.bound_overwrites,
-        age_rms_error: reached.age.rms_error(),
-        size_rms_error: reached.size.rms_error(),
-        depth_rms_error: reached.depth.rms_error(),
-        fit_p_value: reached.p_value(),
-        stopped_by: if conditions.overwrites.is_some() { StoppedBy::Overwrites } else { StoppedBy::Bound },
-        operations_per_s: 0.0,
-        replay_s: 0.0,
-        fill_s: 0.0,
-        live_files: reached.live_files,
-        fullness: reached.fullness,
-        directories: plan.directories,
-        errors: 0,
-        failures: Vec::new(),
-        trace_sha256: String::new(),
-        checker_clean: None,
-        left_out: plan.omitted_bins.clone(),
-        reached,
+impl RoundsResult {
+    /// Records the rounds of an aging, which other `runs` hold.
+    pub(super) fn record(&self, store: &Store, run: RunId, runs: &[CheckpointRun]) -> Result<(), Error> {
+        store.record_document(run, "", CHECKPOINTS, &runs)?;
+        Ok(store.record_document(run, "", OUTCOME, self)?)
+    }
+
+    /// The recorded rounds of an aging, if it has any.
+    pub fn load(store: &Store, run: RunId) -> Result<Option<RoundsResult>, results::Error> {
+        store.document(run, "", OUTCOME)
     }
 }

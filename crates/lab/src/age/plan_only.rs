@@ -1,59 +1,39 @@
 //! Planning without a file system.
 
-use super::outcome::{Aged, aged};
-use super::{AgeSpec, resume};
-use crate::Error;
-use crate::feed::Feed;
+use super::{AgeSpec, ProfileResult};
+use crate::site::Bridge;
+use crate::{Error, messages};
 use results::Watch;
 use serde::Serialize;
-use trace::{Source as _, TraceDigest};
+use workload::profile::DryRun;
 
 /// The result of planning.
 #[derive(Clone, Debug, Serialize)]
 pub struct Planned {
     /// What the aging would reach.
     #[serde(flatten)]
-    pub aged: Aged,
+    pub aged: ProfileResult,
     /// Operations planned per second, excluding their digest.
     pub planned_operations_per_s: f64,
     /// Peak memory use of this process, in bytes.
     pub peak_rss_bytes: u64,
 }
 
-/// Plans the whole aging. Creates nothing except the trace, if one is requested.
+/// Plans a whole aging by a profile. Creates nothing except the trace, if one is requested.
 pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error> {
-    let start = std::time::Instant::now();
-    let planner = workload::begin(&spec.conditions)?;
-    let laying_out = start.elapsed();
-    let plan = planner.plan().clone();
-    crate::messages::plan(&plan, &spec.conditions, watch);
-    let mut digest = TraceDigest::new();
-    let mut writer = resume::trace_writer(spec)?;
-    let mut feed = Feed::new(planner, &mut digest, writer.as_mut());
-    watch.phase("planning", feed.remaining());
-    feed.allow(u64::MAX);
-    let mut batch = Vec::new();
-    loop {
-        feed.next_batch(&mut batch)?;
-        if batch.is_empty() {
-            break;
-        }
-        watch.at(feed.passed);
-        if disk::interrupted() {
-            return Err(Error::Interrupted("nothing was created".to_owned()));
-        }
-    }
-    let (passed, planning) = (feed.passed, feed.planning + laying_out);
-    let reached = feed.planner.stats();
-    drop(feed);
-    let mut aged = aged(&spec.name, &spec.volume.fs, &spec.conditions, &plan, reached);
-    aged.trace_sha256 = digest.finish();
-    writer.map(trace::TraceWriter::finish).transpose()?;
-    Ok(Planned {
-        aged,
-        planned_operations_per_s: passed as f64 / planning.as_secs_f64(),
-        peak_rss_bytes: peak_rss_bytes(),
-    })
+    let Some(conditions) = spec.conditions() else {
+        let why = format!("{} is not planned in advance: only profiles are", spec.workload.kind());
+        return Err(Error::Refused(why));
+    };
+    let dry_run = DryRun::new(&conditions, &spec.terms()?, results::TOOL)?;
+    messages::plan(dry_run.plan(), &conditions, watch);
+    let planned = dry_run.run(&mut Bridge { watch, save: &mut |_| Ok(()) });
+    let (outcome, planned_operations_per_s) = planned.map_err(|error| match error {
+        workload::Error::Interrupted => Error::Interrupted("nothing was created".to_owned()),
+        error => error.into(),
+    })?;
+    let aged = ProfileResult::new(spec, outcome, None);
+    Ok(Planned { aged, planned_operations_per_s, peak_rss_bytes: peak_rss_bytes() })
 }
 
 /// `VmHWM` of this process; 0 if the kernel does not report it.

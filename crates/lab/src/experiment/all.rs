@@ -7,7 +7,7 @@ use super::run::{RunSpec, has_checkpoints, run};
 use super::spec::Experiment;
 use super::standing::is_done;
 use crate::Error;
-use crate::workload::interrupted;
+use crate::error::interrupted;
 use results::{StoreLocation, Watch};
 use serde::Serialize;
 use std::path::PathBuf;

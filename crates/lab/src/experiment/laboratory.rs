@@ -134,7 +134,7 @@ impl Simulating<'_> {
         let mut looked = Ok(());
         let seen = |now: &dyn ffs::Simulation| {
             if looked.is_ok() {
-                looked = if disk::interrupted() { Err(crate::workload::interrupted()) } else { look(now) };
+                looked = if disk::interrupted() { Err(crate::error::interrupted()) } else { look(now) };
             }
         };
         ffs::run(

@@ -10,8 +10,8 @@ use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::Error;
 use crate::bench::{begins, record_phase};
+use crate::error::unless_interrupted;
 use crate::series::{Checkpoint, Identity};
-use crate::workload::unless_interrupted;
 use bench::metadata::{
     self, Backend, Phase, PhaseOutcome, Ranks, Settings, SizeDistribution, Stonewall, Task,
 };

@@ -6,20 +6,21 @@ use super::cell::Cell;
 use super::spec::Scale;
 use crate::age::age;
 use crate::aged_pair::{self, AgedPair, Subject};
+use crate::error::unless_interrupted;
 use crate::personality::{QUANTILES, Working, bench_error, numbers};
 use crate::series::{Checkpoint, Identity};
-use crate::workload::unless_interrupted;
 use crate::{AgeSpec, Error};
 use bench::personality::{OperationKind, Personality, Plan, RunLength};
 use disk::model::Model;
 use fs::Location;
-use replay::{Data, OnFull};
 use results::measures;
 use results::{Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
-use workload::{Conditions, Method};
+use workload::Method;
+use workload::profile::ByProfile;
 
 /// Parameters of the personality and of the aging in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,29 +185,16 @@ impl Serving<'_> {
         let (cell, size_bytes) = (self.cell, self.scale.size_bytes);
         let location = Location::Image(self.images.join(format!("{name}.img")));
         self.watch.phase(&format!("{}: aging", cell.name), None);
-        let spec = AgeSpec {
-            name: name.to_owned(),
-            work: self.images.to_owned(),
-            volume: cell.volume(size_bytes, location, None)?,
-            erase: None,
-            conditions: Conditions {
-                method: Method::Planned,
-                profile: profile::load(&cell.task.profile)?,
-                capacity_bytes: size_bytes,
-                fullness: cell.task.fullness,
-                seed: cell.seed,
-                overwrites: Some(cell.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64)),
-            },
-            time: None,
-            fit: None,
-            threads: None,
-            data: Data::Auto,
-            on_full: OnFull::Skip,
-            fill: true,
-            save_trace: None,
-            resume: false,
-            command: self.command.to_owned(),
+        let overwrites = cell.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64);
+        let workload = ByProfile {
+            profile: profile::load(&cell.task.profile)?,
+            method: Method::Planned,
+            fullness: Some(cell.task.fullness),
+            overwrites: Some(overwrites),
         };
+        let volume = cell.volume(size_bytes, location, None)?;
+        let work = self.images.to_owned();
+        let spec = AgeSpec::new(name, work, volume, Arc::new(workload), cell.seed, self.command);
         age(&spec, self.watch).map(drop)
     }
 }

@@ -1,7 +1,6 @@
 //! The jobs of a run, with all checks that are possible before anything is created.
 
 use super::cell::{Cell, cells};
-use super::fingerprint::fingerprint;
 use super::laboratory::Laboratory;
 use super::line::Line;
 use super::metadata::Metadata;
@@ -12,11 +11,12 @@ use super::spec::Scale;
 use super::verification::Verification;
 use crate::Error;
 use crate::series::{Identity, Schedule};
-use crate::workload::Workload;
 use disk::model::Model;
 use results::Machine;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use workload::Workload;
 
 /// The plan of a run, ready to execute.
 pub struct Plan<'a> {
@@ -40,7 +40,7 @@ pub(super) struct Job {
 /// The subject of a job.
 pub(super) enum Work {
     /// A file system to age.
-    Cell(Cell<Workload>),
+    Cell(Cell<Arc<dyn Workload>>),
     /// A file system on a disk that runs the metadata benchmark.
     Metadata {
         cell: Box<Cell<Metadata>>,
@@ -320,7 +320,7 @@ fn profiled(spec: &RunSpec, scale: &Scale) -> Result<Vec<Job>, Error> {
 fn identity(
     spec: &RunSpec,
     scale: &Scale,
-    cell: &Cell<Workload>,
+    cell: &Cell<Arc<dyn Workload>>,
     models: &[Model],
     version: &str,
 ) -> Result<Identity, Error> {
@@ -333,7 +333,7 @@ fn identity(
         "option": cell.variant,
         "seed": cell.seed,
         "workload": cell.task,
-        "source": fingerprint(&cell.task, last)?,
+        "source": cell.task.fingerprint(last)?,
         "size_bytes": scale.size_bytes,
         "repeat": scale.repeat,
         "unaged": scale.unaged,

@@ -6,13 +6,10 @@ mod nature;
 use super::cell::Cell;
 use super::outcome::ONLY;
 use super::spec::Scale;
-use crate::Error;
-use crate::feed::Feed;
 use crate::series::Identity;
-use crate::workload::interrupted;
+use crate::{Error, site};
 use disk::Session;
 use fs::{Location, Target};
-use replay::{Flow, Options, Replay};
 use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
@@ -20,8 +17,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use trace::{Source as _, TraceDigest};
-use workload::{AgingStats, Conditions, Method};
+use workload::profile::ProfileDriver;
+use workload::{AgingStats, Conditions, Driver as _, Method, Segment, Terms};
 
 pub(super) use nature::SIDES;
 
@@ -144,7 +141,7 @@ impl Profiling<'_> {
         let profile = profile::load(&task.profile)?;
         let conditions = task.conditions(profile, self.scale.size_bytes, task.fullness, self.cell.seed);
         let mut aging = Aging::begin(&conditions)?;
-        let target = self.fresh("aged", aging.inodes())?;
+        let target = self.fresh("aged", Some(aging.inodes))?;
         let mut found = Found::new();
         for &round in &self.scale.rounds {
             self.watch.phase(&format!("{}: {round} % of the operations", self.identity.name), None);
@@ -189,40 +186,31 @@ fn numbers(reached: &AgingStats, bound: f64, minutes: f64) -> Vec<Measurement> {
     ]
 }
 
-/// An aging in progress, in percent of its operations.
+/// An aging in progress, in percent of its operations. Uses one thread, because the order of writes determines the layout.
 struct Aging {
-    planner: Option<Box<dyn workload::Planner>>,
-    digest: TraceDigest,
-    seed: u64,
+    driver: ProfileDriver,
     bound_overwrites: f64,
-    /// Number of operations issued, including directories.
-    passed: u64,
-    /// Seconds spent on planning and applying them.
+    /// Files and directories at the end, plus a reserve for temporary ones.
+    inodes: u64,
+    /// Seconds spent on planning and applying operations.
     replay_s: f64,
 }
 
 impl Aging {
     fn begin(conditions: &Conditions) -> Result<Aging, Error> {
         let start = Instant::now();
-        let planner = workload::begin(conditions)?;
-        let bound_overwrites = planner.plan().bound_overwrites;
+        let segment = Segment { conditions: conditions.clone(), done: 0 };
+        let driver = ProfileDriver::new(vec![segment], 0, &Terms::default(), results::TOOL)?;
+        let plan = driver.plan().expect("a profile is planned");
         Ok(Aging {
-            planner: Some(planner),
-            digest: TraceDigest::new(),
-            seed: conditions.seed,
-            bound_overwrites,
-            passed: 0,
+            bound_overwrites: plan.bound_overwrites,
+            inodes: plan.live_files + plan.live_files / 4 + plan.directories,
+            driver,
             replay_s: start.elapsed().as_secs_f64(),
         })
     }
 
-    /// Files and directories at the end, plus a reserve for temporary ones.
-    fn inodes(&self) -> Option<u64> {
-        let plan = self.planner.as_ref()?.plan();
-        Some(plan.live_files + plan.live_files / 4 + plan.directories)
-    }
-
-    /// Applies the operations up to `percent`. Uses one thread, because the order of writes determines the layout.
+    /// Applies the operations up to `percent`.
     fn advance(
         &mut self,
         target: &dyn Target,
@@ -230,40 +218,15 @@ impl Aging {
         watch: &mut dyn Watch,
     ) -> Result<AgingStats, Error> {
         let start = Instant::now();
-        let kind = fs::find(target.kind_name()).ok();
-        let block_bytes = target.block_bytes();
-        let options = Options {
-            seed: self.seed,
-            inline_limit_bytes: kind.map_or(0, |kind| kind.inline_limit_bytes()),
-            grouped_limit_bytes: kind.map_or(0, |kind| kind.grouped_limit_bytes(block_bytes)),
-            ..Options::default()
-        };
-        let planner = self.planner.take().expect("the planner is put back after each advance");
-        let all = self.passed + planner.remaining().unwrap_or(u64::MAX / 200);
-        let mut feed = Feed::new(planner, &mut self.digest, None);
-        // The total is unknown in advance with the published method.
-        feed.allow(if percent == 100 { u64::MAX } else { (all * percent / 100).saturating_sub(self.passed) });
-        let mut replay = Replay::posix(target.root(), &options)?;
-        replay.run(&mut feed, None, &mut |progress| {
-            watch.at(progress.operations);
-            if disk::interrupted() { Flow::Stop } else { Flow::Continue }
-        })?;
-        if disk::interrupted() {
-            return Err(interrupted());
-        }
-        let failures: u64 = replay.failures().iter().map(|failure| failure.count).sum();
-        if let Some(first) = replay.failures().first() {
+        site::advance(&mut self.driver, target, percent, watch)?;
+        if let Some(first) = self.driver.failures().first() {
+            let failures: u64 = self.driver.failures().iter().map(|failure| failure.count).sum();
             return Err(Error::Failed(format!(
                 "{failures} operations of the aging failed: {}, first {}",
                 first.error, first.first
             )));
         }
-        replay.close();
-        target.sync()?;
-        self.passed += feed.passed;
-        let reached = feed.planner.stats();
-        self.planner = Some(feed.planner);
         self.replay_s += start.elapsed().as_secs_f64();
-        Ok(reached)
+        Ok(self.driver.stats())
     }
 }

@@ -14,10 +14,11 @@ use super::transfer;
 use super::verification;
 use crate::Error;
 use crate::compare_runs::CHECKPOINTS;
+use crate::error::interrupted;
 use crate::series::Series;
-use crate::workload::interrupted;
 use disk::Session;
 use fs::Location;
+use ranks::Alone;
 use results::{NewRun, PartialResults, RunId, Store, StoreLocation, Watch};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -233,13 +234,14 @@ fn run_job(
                 work: &spec.work,
                 volume: cell.volume(scale.size_bytes, location, cell.task.inodes()?)?,
                 erase: None,
-                workload: &cell.task,
                 seed: cell.seed,
                 schedule,
                 models,
+                group: &mut Alone,
                 watch,
+                save: &mut |_| Ok(()),
             };
-            series.run()
+            series.run(cell.task.as_ref())
         }
     }
 }

@@ -7,11 +7,12 @@ use super::profiled::{self, Profiled};
 use super::rule::Rule;
 use super::verification::{self, Verification};
 use crate::Error;
-use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use workload::Workload;
 
 /// The built-in experiments, by the name of their figure.
 const BUILTIN: &[(&str, &str)] = &[
@@ -67,6 +68,9 @@ pub struct Experiment {
     pub fs: Vec<String>,
     /// Disk models used to compute the cost of the scans.
     pub disks: Vec<String>,
+    /// The repository whose history or tree the workload uses; by default a synthetic one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<PathBuf>,
     /// The meaning of a round, as an axis label.
     pub round: Axis,
     /// Settings to compare, one line each. An empty list is a single setting without a name.
@@ -305,24 +309,18 @@ impl Experiment {
 
     /// Returns the experiment with `repository` as the source: its history is pulled, or its tree is recreated.
     pub fn with_repository(mut self, repository: &Path) -> Result<Experiment, Error> {
-        let path = repository.to_str().ok_or_else(|| {
-            Error::Refused(format!(
+        if repository.to_str().is_none() {
+            return Err(Error::Refused(format!(
                 "path {} is not UTF-8; choose another path for the repository",
                 repository.display()
-            ))
-        })?;
-        let of = || toml::Table::from_iter([("repository".to_owned(), path.into())]);
-        for scale in self.scale.values_mut() {
-            let kind =
-                scale.workload.get("kind").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
-            match kind.as_str() {
-                "git" => drop(scale.workload.insert("repository".to_owned(), path.into())),
-                "interfile" => drop(scale.workload.insert("of".to_owned(), of().into())),
-                _ => {
-                    let why = format!("{} uses no repository; leave out --repo", self.figure);
-                    return Err(Error::Refused(why));
-                }
-            }
+            )));
+        }
+        self.repository = Some(repository.to_owned());
+        let mut cells =
+            self.scale.values().flat_map(|scale| self.variants().into_iter().map(move |of| (scale, of)));
+        if self.fs.is_empty() || !cells.all(|(scale, variant)| self.workload(scale, &variant).is_ok()) {
+            let why = format!("{} uses no repository; leave out --repo", self.figure);
+            return Err(Error::Refused(why));
         }
         Ok(self)
     }
@@ -333,8 +331,12 @@ impl Experiment {
     }
 
     /// The workload with a setting.
-    pub(super) fn workload(&self, scale: &Scale, variant: &Variant) -> Result<Workload, String> {
-        plain(parameters(scale, variant))
+    pub(super) fn workload(&self, scale: &Scale, variant: &Variant) -> Result<Arc<dyn Workload>, String> {
+        let workload = workload::from_table(parameters(scale, variant))?;
+        let Some(repository) = &self.repository else { return Ok(workload) };
+        workload
+            .with_repository(repository)
+            .ok_or_else(|| format!("a workload of the kind {} uses no repository", workload.kind()))
     }
 
     /// The parameters of the metadata benchmark with a setting.
@@ -450,16 +452,12 @@ mod tests {
                         experiment.verification(scale, &variant).unwrap().check(&scale.rounds).unwrap();
                         continue;
                     }
-                    let mut workload = experiment.workload(scale, &variant).unwrap();
-                    match &mut workload {
-                        // This test does not depend on the installed programs.
-                        Workload::Mail(mail) => mail.live = false,
-                        // A synthetic history is as long as necessary, unless the number of commits is given.
-                        Workload::Git(git) => {
-                            assert_eq!((&git.repository, git.commits), (&None, 0), "{name}")
-                        }
-                        _ => {}
-                    }
+                    let mut workload = parameters(scale, &variant);
+                    // This test does not depend on the installed programs.
+                    workload.remove("live");
+                    // A synthetic history is as long as necessary, unless the number of commits is given.
+                    assert!(!workload.contains_key("commits") && experiment.repository.is_none(), "{name}");
+                    let workload = workload::from_table(workload).unwrap();
                     let checked = workload.check(scale.seeds[0], &scale.rounds);
                     checked.unwrap_or_else(|error| panic!("{name}, {size}: {error}"));
                 }

@@ -3,15 +3,15 @@
 
 use super::checkpoint_stats::{self, CheckpointStats};
 use super::fresh;
-use crate::Error;
-use crate::workload::{Driver as _, Traced};
+use crate::{Error, site};
 use disk::Session;
 use fs::{Target, VolumeConfig};
 use results::Watch;
 use snapshot::Snapshot;
 use std::path::Path;
 use std::sync::Arc;
-use workload::snapshots::{Options, Series, Workload};
+use workload::Traced;
+use workload::snapshots::{Extracted, Options, Series};
 use workload::synthetic::{SyntheticOptions, SyntheticWorkload};
 
 /// Runs a synthetic workload on a fresh file system in the image at `path`. Returns its snapshots, the first after the initial filling,
@@ -24,7 +24,7 @@ pub fn synthetic(
     watch: &mut dyn Watch,
 ) -> Result<(Vec<Snapshot>, Vec<CheckpointStats>), Error> {
     let mut side = fresh(session, volume, path)?;
-    let mut workload = SyntheticWorkload::new(side.target_mut().root(), *options)?;
+    let mut workload = SyntheticWorkload::new(side.target_mut().root(), *options);
     let (mut snapshots, mut seen) = (Vec::new(), Vec::new());
     watch.phase("the real file system", Some((options.days + 1) * 100));
     for day in 0..=options.days {
@@ -60,13 +60,13 @@ pub fn replayed(
     let SnapshotInput { series, options, write_back_bytes } = input;
     let (checkpoints, seed) = (series.count() as u64, options.seed);
     watch.phase("generating a workload from the snapshots", None);
-    let workload = Workload::new(series, options)?;
-    let labels = workload.labels();
-    let mut replay = Traced::new(Box::new(workload), seed, Some(labels)).writing_back(write_back_bytes);
+    let extracted = Extracted::new(series, options)?;
+    let labels = extracted.labels();
+    let mut replay = Traced::new(Box::new(extracted), seed, Some(labels)).writing_back(write_back_bytes);
     let mut seen = Vec::new();
     for checkpoint in 0..checkpoints {
         watch.phase(&format!("replaying up to snapshot {checkpoint} of {}", checkpoints - 1), None);
-        replay.advance(side.target_mut().root(), checkpoint, watch)?;
+        site::advance(&mut replay, side.target_mut(), checkpoint, watch)?;
         seen.push(take(side.target_mut())?.1);
     }
     drop(replay);

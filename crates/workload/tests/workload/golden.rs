@@ -6,7 +6,7 @@ use std::path::Path;
 use expect_test::expect_file;
 use senesce_workload::git::{self, ExtractOptions, Order, sample};
 use senesce_workload::micro::{Interfile, Intrafile, Shape};
-use senesce_workload::snapshots::{Options, Workload};
+use senesce_workload::snapshots::{self, Options};
 use senesce_workload::{Conditions, Method, begin, mail};
 use trace::{Op, Source, TraceDigest};
 
@@ -125,7 +125,7 @@ fn snapshots() {
     for (name, options) in
         [("full-metadata", Options::full_metadata(SEED)), ("published", Options::published(SEED))]
     {
-        let workload = Workload::new(Box::new(snapshots.clone()), options).unwrap();
+        let workload = snapshots::Extracted::new(Box::new(snapshots.clone()), options).unwrap();
         golden.add(name, all(workload));
     }
     golden.check();

@@ -28,12 +28,13 @@ fn directory(path: &Path, args: &BenchSubject) -> Result<Subject> {
         return Ok(Subject::Alone { path: path.to_owned(), work: args.work.clone() });
     }
     match &compare::complete(path)?[..] {
-        [name] => Ok(Subject::Aged { work: path.to_owned(), name: name.clone() }),
+        [aged] => Ok(Subject::Aged { work: path.to_owned(), name: aged.name.clone() }),
         several => {
             let work = path.display();
+            let names: Vec<&str> = several.iter().map(|aged| aged.name.as_str()).collect();
             bail!(
                 "{work} contains several aged file systems: give --work {work} --on with one of {}",
-                several.join(", ")
+                names.join(", ")
             )
         }
     }

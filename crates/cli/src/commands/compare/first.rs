@@ -1,68 +1,52 @@
 //! Ages file systems before a comparison, if --fs gives kinds instead of names.
 
-use crate::args::{Age, Command, Compare, Senesce};
-use crate::commands::{age, vm_dispatch};
+use crate::args::Compare;
+use crate::commands::age::AgeOptions;
+use crate::commands::vm_dispatch;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use clap::Parser as _;
 use lab::{Manifest, Stage};
 use results::Watch as _;
 use vm::Kernel;
 
-/// Ages each kind that is not aged yet on this kernel. Returns their names.
-pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> Result<Vec<String>> {
+/// Ages each kind that is not aged yet on this kernel. Returns the manifests.
+pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> Result<Vec<Manifest>> {
     let label = label(args, kernel)?;
-    let mut names = Vec::new();
-    for kind in &args.first.fs {
-        let mut age = as_asked(args, kind)?;
-        if let Some(label) = &label {
-            let source = profile::load(&age.profile)?.name;
-            age.name = Some(format!("{}-{label}", age::name(&age, &source)));
-        }
-        let mut spec = age::spec(&age)?;
-        let work = spec.work.display();
-        match Manifest::load(&spec.work, &spec.name)? {
+    let (first, work) = (&args.first, &args.work.work);
+    let mut aged = Vec::new();
+    for fs in &first.fs {
+        let options = AgeOptions {
+            fs,
+            work,
+            size_bytes: first.size,
+            profile: first.profile.as_deref(),
+            fullness: first.fullness,
+            overwrites: first.overwrites,
+            seed: first.seed,
+        };
+        let mut spec = options.spec(label.as_deref())?;
+        match Manifest::load(work, &spec.name)? {
             Some(there)
-                if there.conditions() != Some(&spec.conditions) || there.volume.kernel.as_ref() != kernel =>
+                if there.conditions() != spec.conditions().as_ref()
+                    || there.volume.kernel.as_ref() != kernel =>
             {
                 bail!(
-                    "{} exists in {work} with other options or on another kernel: give another --work",
-                    spec.name
+                    "{} exists in {} with other options or on another kernel: give another --work",
+                    spec.name,
+                    work.display()
                 );
             }
             Some(there) if there.stage == Stage::Done => {
-                names.push(spec.name);
+                aged.push(there);
                 continue;
             }
             there => spec.resume = there.is_some_and(|there| there.stage != Stage::Making),
         }
         progress.say(&format!("== aging {}, {}", spec.name, lab::bytes(spec.volume.size_bytes)));
         lab::age(&spec, progress)?;
-        names.push(spec.name);
+        aged.push(Manifest::load_aged(work, &spec.name)?);
     }
-    Ok(names)
-}
-
-/// The arguments of `senesce age` for one kind.
-fn as_asked(args: &Compare, kind: &str) -> Result<Box<Age>> {
-    let first = &args.first;
-    let mut words: Vec<std::ffi::OsString> =
-        ["senesce", "age", "--fs", kind, "--work"].map(Into::into).to_vec();
-    words.push(args.work.work.clone().into());
-    for (option, value) in [
-        ("--size", &first.size),
-        ("--profile", &first.profile),
-        ("--fullness", &first.fullness),
-        ("--overwrites", &first.overwrites),
-        ("--seed", &first.seed),
-    ] {
-        words.extend(value.iter().flat_map(|value| [option.into(), value.into()]));
-    }
-    match Senesce::try_parse_from(words).map(|asked| asked.command) {
-        Ok(Command::Age(age)) => Ok(age),
-        Ok(_) => unreachable!("the arguments are those of `senesce age`"),
-        Err(wrong) => wrong.exit(),
-    }
+    Ok(aged)
 }
 
 /// A label that distinguishes this kernel in a comparison across kernels: its release, followed by its position if several have that release.

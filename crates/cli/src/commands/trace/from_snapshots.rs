@@ -7,7 +7,7 @@ use ::trace::{Error, Op, TraceInfo, save_labelled};
 use anyhow::Result;
 use results::Watch as _;
 use serde::Serialize;
-use workload::snapshots::{ChangeCounts, Summary, Workload, snapshot_files};
+use workload::snapshots::{ChangeCounts, Extracted, Summary, snapshot_files};
 
 /// The JSON document of a generated trace.
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
     };
     let mut progress = Progress::new();
     progress.phase("reading snapshots", None);
-    let mut workload = Workload::new(Box::new(files), options)?;
+    let mut workload = Extracted::new(Box::new(files), options)?;
     let labels = workload.labels();
     progress.phase("generating operations", None);
     let mut operations = 0;

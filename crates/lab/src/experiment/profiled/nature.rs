@@ -46,7 +46,7 @@ impl Profiling<'_> {
 
         let conditions = task.conditions(captured.profile, size_bytes, fullness, seed);
         let mut aging = Aging::begin(&conditions)?;
-        let mut aged = self.fresh(SIDES[1], aging.inodes())?;
+        let mut aged = self.fresh(SIDES[1], Some(aging.inodes))?;
         self.watch.phase(&format!("{}: aging with the profile nature", self.identity.name), None);
         aging.advance(aged.as_ref(), 100, self.watch)?;
         let synthetic = self.free(aged.as_mut())?;
@@ -75,7 +75,7 @@ impl Profiling<'_> {
 
 /// Runs a synthetic workload, which fills a file system and changes it.
 fn work(target: &mut dyn Target, options: &SyntheticOptions, watch: &mut dyn Watch) -> Result<(), Error> {
-    let mut workload = SyntheticWorkload::new(target.root(), *options)?;
+    let mut workload = SyntheticWorkload::new(target.root(), *options);
     watch.phase("the real file system", Some((options.days + 1) * 100));
     for day in 0..=options.days {
         workload.run_day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;

@@ -10,7 +10,7 @@ use model::Model;
 use proptest::prelude::*;
 use senesce_workload::Error;
 use senesce_workload::snapshots::{
-    ChangeCounts, Deletions, Options, Placement, ShortLived, Summary, Updates, Workload, check_series,
+    ChangeCounts, Deletions, Extracted, Options, Placement, ShortLived, Summary, Updates, check_series,
     snapshot_files,
 };
 use snapshot::{ChangeKind, Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, diff};
@@ -24,7 +24,7 @@ fn replay(
     mut at: impl FnMut(usize, &Model),
 ) -> Result<(Vec<Op>, Summary), String> {
     let mut workload =
-        Workload::new(Box::new(snapshots.to_vec()), options.clone()).map_err(|e| e.to_string())?;
+        Extracted::new(Box::new(snapshots.to_vec()), options.clone()).map_err(|e| e.to_string())?;
     let labels = workload.labels();
     let (mut model, mut all, mut batch) = (Model::default(), Vec::new(), Vec::new());
     let mut checked = ValidatingSource::new(&mut workload);
@@ -481,7 +481,7 @@ fn empty_and_single_snapshots_are_valid() {
     let (_, summary) = replay(&[full], &Options::full_metadata(1), |_, _| {}).unwrap();
     assert_eq!((summary.fill.creates, summary.pairs.len()), (1, 0));
     assert!(matches!(
-        Workload::new(Box::new(Vec::<Snapshot>::new()), Options::full_metadata(1)),
+        Extracted::new(Box::new(Vec::<Snapshot>::new()), Options::full_metadata(1)),
         Err(Error::Snapshots(_))
     ));
 }

@@ -1,14 +1,12 @@
 //! A mail server as a workload. A round is a day; day 0 is the initial filling.
 
-use super::Driver;
-use super::traced::Traced;
-use crate::Error;
+use super::{Extracted, Live, Parameters, Plan};
+use crate::interface::last_of;
+use crate::traced::Traced;
+use crate::{Driver, Error, Site, Start, Workload};
 use disk::Session;
-use results::Watch;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 use std::sync::Arc;
-use workload::mail::{Extracted, Live, Parameters, Plan};
 
 /// A mail server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,32 +21,35 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// Refuses impossible parameters, and a server that cannot run.
-    pub(super) fn check(&self, seed: u64, last: u64) -> Result<(), Error> {
-        self.plan(seed, last)?;
-        if self.live {
-            workload::mail::ready(self.port)?;
-        }
-        Ok(())
-    }
-
     fn plan(&self, seed: u64, last: u64) -> Result<Plan, Error> {
         let days = u32::try_from(last).map_err(|_| Error::Refused(format!("{last} days are too many")))?;
         Ok(Plan::new(Parameters { days, ..self.mail }, seed)?)
     }
+}
 
-    pub(super) fn driver(
-        &self,
-        seed: u64,
-        last: u64,
-        session: &Arc<Session>,
-    ) -> Result<Box<dyn Driver>, Error> {
-        let plan = self.plan(seed, last)?;
+#[typetag::serde(name = "mail")]
+impl Workload for Mail {
+    /// Refuses impossible parameters, and a server that cannot run.
+    fn check(&self, seed: u64, rounds: &[u64]) -> Result<(), Error> {
+        self.plan(seed, last_of(rounds))?;
         if self.live {
-            let session = session.clone();
+            super::ready(self.port)?;
+        }
+        Ok(())
+    }
+
+    fn start(&self, start: &Start) -> Result<Box<dyn Driver>, Error> {
+        let plan = self.plan(start.seed, start.last_round)?;
+        if self.live {
+            let session = start.session.clone();
             return Ok(Box::new(Server { plan, port: self.port, session, live: None, next_day: 0 }));
         }
-        Ok(Box::new(Traced::new(Box::new(Extracted::new(&plan)), seed, None)))
+        Ok(Box::new(Traced::new(Box::new(Extracted::new(&plan)), start.seed, None)))
+    }
+
+    /// As published.
+    fn default_last_round(&self) -> Option<u64> {
+        Some(self.mail.days.into())
     }
 }
 
@@ -62,20 +63,21 @@ struct Server {
 }
 
 impl Driver for Server {
-    fn is_fresh(&self) -> bool {
-        false
-    }
-
-    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn advance(&mut self, site: &mut Site, round: u64) -> Result<(), Error> {
         let live = match &mut self.live {
             Some(live) => {
                 live.resume()?;
                 live
             }
-            none => none.insert(Live::begin(&self.plan, &root.join("mail"), self.port, &self.session)?),
+            none => none.insert(Live::begin(
+                &self.plan,
+                &site.target.root().join("mail"),
+                self.port,
+                &self.session,
+            )?),
         };
         while u64::from(self.next_day) <= round {
-            watch.at(self.next_day.into());
+            site.observer.at(self.next_day.into());
             live.run_day(self.next_day)?;
             self.next_day += 1;
         }

@@ -1,8 +1,7 @@
 //! A saved trace as a workload. A round is a checkpoint of the trace.
 
-use super::Driver;
-use super::traced::Traced;
-use crate::Error;
+use crate::traced::Traced;
+use crate::{Driver, Error, Pinned, Start, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,15 +19,20 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Reads the whole trace at `file` and checks every operation. Also returns the last round.
-    pub fn read(file: &Path) -> Result<(TraceFile, u64), Error> {
-        let (sha256, rounds) = scan(file)?;
-        let last = *rounds.last().expect("there is at least a checkpoint at the end");
-        Ok((TraceFile { file: file.to_owned(), sha256: Some(sha256) }, last))
+    fn labels(&self) -> Result<Option<Arc<dyn Labels>>, Error> {
+        if trace::is_jsonl(&self.file) {
+            return Ok(None);
+        }
+        let reader = trace::TraceReader::open(&self.file)?;
+        let labels = SavedLabels::load(&self.file, &reader.summary().sha256)?;
+        Ok(labels.map(|labels| Arc::new(labels) as Arc<dyn Labels>))
     }
+}
 
+#[typetag::serde(name = "trace")]
+impl Workload for TraceFile {
     /// Refuses a trace that cannot be replayed, has changed, or does not have these rounds.
-    pub(super) fn check(&self, rounds: &[u64]) -> Result<(), Error> {
+    fn check(&self, _seed: u64, rounds: &[u64]) -> Result<(), Error> {
         let (sha256, there) = scan(&self.file)?;
         let file = self.file.display();
         if self.sha256.as_ref().is_some_and(|wanted| *wanted != sha256) {
@@ -46,19 +50,22 @@ impl TraceFile {
         }
     }
 
-    pub(super) fn driver(&self, seed: u64) -> Result<Box<dyn Driver>, Error> {
-        self.check(&[])?;
+    fn start(&self, start: &Start) -> Result<Box<dyn Driver>, Error> {
+        self.check(start.seed, &[])?;
         let (source, _) = trace::open(&self.file)?;
-        Ok(Box::new(Traced::new(Box::new(Ending::new(source)), seed, self.labels()?)))
+        Ok(Box::new(Traced::new(Box::new(Ending::new(source)), start.seed, self.labels()?)))
     }
 
-    fn labels(&self) -> Result<Option<Arc<dyn Labels>>, Error> {
-        if trace::is_jsonl(&self.file) {
-            return Ok(None);
-        }
-        let reader = trace::TraceReader::open(&self.file)?;
-        let labels = SavedLabels::load(&self.file, &reader.summary().sha256)?;
-        Ok(labels.map(|labels| Arc::new(labels) as Arc<dyn Labels>))
+    /// Reads the whole trace and checks every operation.
+    fn pin(&self) -> Result<Option<Pinned>, Error> {
+        let (sha256, rounds) = scan(&self.file)?;
+        let last_round = *rounds.last().expect("there is at least a checkpoint at the end");
+        let workload = Arc::new(TraceFile { sha256: Some(sha256), ..self.clone() });
+        Ok(Some(Pinned { workload, last_round, warnings: Vec::new() }))
+    }
+
+    fn fingerprint(&self, _last_round: u64) -> Result<Option<String>, Error> {
+        Ok(Some(scan(&self.file)?.0))
     }
 }
 

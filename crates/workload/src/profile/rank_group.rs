@@ -1,23 +1,18 @@
 //! Processes that share an aging. Rank 0 runs the aging and broadcasts each step; the other ranks plan the same operations, apply their
 //! share, and report failures.
 
-use super::resume;
-use crate::Error;
-use crate::feed::Feed;
+use super::feed::Feed;
+use crate::{Error, Segment};
 use fs::{DirTarget, Target as _};
-use ranks::Group;
+use ranks::{Group, receive};
 use replay::{Failure, Flow, Options, Replay, Shard};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use trace::TraceDigest;
-use workload::Segment;
 
 /// The parameters of the other ranks. The share in `options` is that of rank 0.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Job {
     pub dir: PathBuf,
-    #[serde(rename = "legs")]
     pub segments: Vec<Segment>,
     pub options: Options,
 }
@@ -49,7 +44,8 @@ impl Part {
         Part { failures: failures.to_vec(), errors: 0, interrupted: disk::interrupted() }
     }
 
-    fn add(&mut self, other: Part) {
+    /// Adds the report of another rank, or of another part of the replay.
+    pub fn add(&mut self, other: Part) {
         for failure in other.failures {
             let same = |known: &&mut Failure| known.kind == failure.kind && known.error == failure.error;
             match self.failures.iter_mut().find(same) {
@@ -74,26 +70,30 @@ impl<'a> RankGroup<'a> {
         Shard { rank: self.0.rank(), ranks: self.0.ranks() }
     }
 
-    /// Broadcasts the job or the next step.
-    pub fn broadcast(&mut self, what: &impl Serialize) -> Result<(), Error> {
-        self.0.broadcast(encode(what))?;
+    /// Broadcasts the job.
+    pub fn begin(&mut self, job: &Job) -> Result<(), Error> {
+        ranks::broadcast(self.0, job)?;
+        Ok(())
+    }
+
+    /// Broadcasts the next step.
+    pub fn step(&mut self, next: Next) -> Result<(), Error> {
+        ranks::broadcast(self.0, &next)?;
         Ok(())
     }
 
     /// Waits for the reports of all ranks and sums them up.
-    pub fn gather(&mut self, mine: Part) -> Result<Part, Error> {
+    pub fn gather(&mut self, mine: &Part) -> Result<Part, Error> {
         let mut sum = Part { failures: Vec::new(), errors: 0, interrupted: false };
-        for part in self.0.gather(encode(&mine))? {
-            sum.add(decode(&part)?);
-        }
+        ranks::gather(self.0, mine)?.into_iter().for_each(|part| sum.add(part));
         Ok(sum)
     }
 
     /// Ends all ranks, and checks that they planned the same operations.
     pub fn end(&mut self, digest: &str) -> Result<(), Error> {
-        self.broadcast(&Next::End)?;
-        let all = self.0.gather(digest.as_bytes().to_vec())?;
-        match all.iter().position(|other| other != digest.as_bytes()) {
+        self.step(Next::End)?;
+        let all = ranks::gather(self.0, &digest.to_owned())?;
+        match all.iter().position(|other| other != digest) {
             Some(rank) => Err(Error::Failed(format!(
                 "rank {rank} planned different operations than rank 0, so the tree is unusable; run the same \
                  program on all machines"
@@ -104,21 +104,20 @@ impl<'a> RankGroup<'a> {
 }
 
 /// Runs the aging on a rank other than 0, from start to end.
-pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
+pub fn follow(group: &mut dyn Group) -> Result<(), Error> {
     let job: Job = receive(group)?;
     let target = DirTarget::open(&job.dir)?;
-    let options = Options { shard: Shard { rank: group.rank(), ranks: group.ranks() }, ..job.options };
-    let mut digest = TraceDigest::new();
-    let planner = resume::last_segment(&job.segments, &mut digest, None)?;
-    let mut feed = Feed::new(planner, &mut digest, None);
+    let shard = Shard { rank: group.rank(), ranks: group.ranks() };
+    let options = Options { shard, ..job.options };
+    let mut feed = Feed::last_of(&job.segments, None)?;
     feed.skip(job.segments.last().map_or(0, |segment| segment.done))?;
     let mut replay = Replay::posix(target.root(), &options)?;
-    let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Continue };
+    let flow = || if disk::interrupted() { Flow::Stop } else { Flow::Continue };
     loop {
         let part = match receive(group)? {
             Next::Replay(operations) => {
                 feed.allow(operations);
-                replay.run(&mut feed, None, &mut |_| go_on())?;
+                replay.run(&mut feed, None, &mut |_| flow())?;
                 if !disk::interrupted() {
                     target.sync()?;
                 }
@@ -127,27 +126,13 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
             Next::Fill => {
                 let (seed, threads) = (options.seed, options.threads);
                 let filled =
-                    replay::fill_shard(target.root(), seed, threads, options.shard, &mut |_| go_on())?;
+                    replay::fill_shard(target.root(), seed, threads, options.shard, &mut |_| flow())?;
                 Part { errors: filled.errors, ..Part::of(&[]) }
             }
             Next::End => break,
         };
-        group.gather(encode(&part))?;
+        ranks::gather(group, &part)?;
     }
-    drop(feed);
-    group.gather(digest.finish().into_bytes())?;
+    ranks::gather(group, &feed.finish()?)?;
     Ok(())
-}
-
-/// Receives a message of rank 0.
-fn receive<T: DeserializeOwned>(group: &mut dyn Group) -> Result<T, Error> {
-    decode(&group.broadcast(Vec::new())?)
-}
-
-fn encode(what: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(what).expect("plain data")
-}
-
-fn decode<T: DeserializeOwned>(said: &[u8]) -> Result<T, Error> {
-    serde_json::from_slice(said).map_err(|e| Error::Failed(format!("cannot decode a message of a rank: {e}")))
 }

@@ -1,32 +1,30 @@
 //! Replays the operations of a workload on one file system, stretch by stretch.
 
-use super::{Driver, interrupted};
-use crate::Error;
+use crate::{Driver, Error, Observer, Site};
 use replay::{Data, Directories, Flow, Options, Replay, StopReason};
-use results::Watch;
 use std::path::Path;
 use std::sync::Arc;
 use trace::{BATCH, Labels, Op, Source};
 
 /// The options for workloads: one thread, because a workload stands for one process whose order of writes determines the layout, and with
 /// data written, as the process writes it.
-pub(super) fn options(seed: u64) -> Options {
+pub(crate) fn options(seed: u64) -> Options {
     Options { threads: 1, data: Data::Write, seed, ..Options::default() }
 }
 
 /// Applies all operations of `source`.
-pub(super) fn apply(
+pub(crate) fn apply(
     replay: &mut Replay,
     source: &mut dyn Source,
     round: u64,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<(), Error> {
     let outcome = replay.run(source, None, &mut |progress| {
-        watch.at(progress.operations);
+        observer.at(progress.operations);
         if disk::interrupted() { Flow::Stop } else { Flow::Continue }
     })?;
     if outcome.stop_reason == StopReason::Cancelled {
-        return Err(interrupted());
+        return Err(Error::Interrupted);
     }
     let Some(failure) = replay.failures().first() else { return Ok(()) };
     let is_full = matches!(failure.error.as_str(), "ENOSPC" | "EDQUOT");
@@ -38,7 +36,7 @@ pub(super) fn apply(
 }
 
 /// Replays stretches on one file system. No file is open between two stretches.
-pub(super) struct Stretches {
+pub(crate) struct Stretches {
     options: Options,
     labels: Option<Arc<dyn Labels>>,
     made: Directories,
@@ -55,7 +53,7 @@ impl Stretches {
         root: &Path,
         source: &mut dyn Source,
         round: u64,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         // A new replay for each stretch: its open files would keep the file system mounted.
         let mut replay = match &self.labels {
@@ -65,19 +63,20 @@ impl Stretches {
                 Replay::labelled_after(root, &self.options, labels.clone(), made)?
             }
         };
-        apply(&mut replay, source, round, watch)?;
+        apply(&mut replay, source, round, observer)?;
         self.made = replay.close();
         Ok(())
     }
 }
 
 /// A source with a checkpoint at the end of each round, for one file system.
-pub(crate) struct Traced {
+pub struct Traced {
     stretch: Stretch,
     stretches: Stretches,
 }
 
 impl Traced {
+    /// Replays `source` with the names and contents of `labels`, if there are any.
     pub fn new(source: Box<dyn Source>, seed: u64, labels: Option<Arc<dyn Labels>>) -> Traced {
         let stretch = Stretch { source, batch: Vec::new(), next: 0, end: End::Ahead(0) };
         Traced { stretch, stretches: Stretches::new(seed, labels) }
@@ -91,20 +90,15 @@ impl Traced {
 }
 
 impl Driver for Traced {
-    fn is_fresh(&self) -> bool {
-        false
-    }
-
-    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn advance(&mut self, site: &mut Site, round: u64) -> Result<(), Error> {
         self.stretch.end = End::Ahead(round);
-        self.stretches.apply(root, &mut self.stretch, round, watch)?;
+        self.stretches.apply(site.target.root(), &mut self.stretch, round, site.observer)?;
         match self.stretch.end {
             End::Reached => Ok(()),
             End::Ahead(_) => Err(Error::Refused(format!("the workload ends before round {round}"))),
         }
     }
 }
-
 /// A part of a source, which ends after a checkpoint.
 struct Stretch {
     source: Box<dyn Source>,
@@ -150,7 +144,7 @@ impl Source for Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::IgnoreProgress;
+    use crate::test_site::advance;
     use trace::{Content, FileId, ROOT};
 
     fn create(file: u64) -> Op {
@@ -162,7 +156,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ops = vec![Op::Delete { file: FileId(1), parent: ROOT }, Op::Checkpoint { number: 0 }];
         let mut traced = Traced::new(Box::new(ops.into_iter()), 0, None);
-        let error = traced.advance(dir.path(), 0, &mut IgnoreProgress).unwrap_err().to_string();
+        let error = advance(&mut traced, dir.path(), 0).unwrap_err().to_string();
         assert!(error.contains("ENOENT") && !error.contains("small"), "{error}");
     }
 
@@ -175,11 +169,11 @@ mod tests {
         let source = Box::new(rounds.collect::<Vec<Op>>().into_iter());
         let mut traced = Traced::new(source, 0, None);
         let files = || std::fs::read_dir(dir.path()).unwrap().count();
-        traced.advance(dir.path(), 0, &mut IgnoreProgress).unwrap();
+        advance(&mut traced, dir.path(), 0).unwrap();
         assert_eq!(files(), 3000);
-        traced.advance(dir.path(), 2, &mut IgnoreProgress).unwrap();
+        advance(&mut traced, dir.path(), 2).unwrap();
         assert_eq!(files(), 9000);
-        let error = traced.advance(dir.path(), 7, &mut IgnoreProgress).unwrap_err();
+        let error = advance(&mut traced, dir.path(), 7).unwrap_err();
         assert!(error.to_string().contains("ends before round 7"), "{error}");
         assert_eq!(files(), 12000);
     }

@@ -1,0 +1,143 @@
+//! The parameters of an aging, from the arguments.
+
+use super::MEMORY;
+use crate::args::{self, Age, Data, OnFull};
+use crate::commands::{command_line, disk::clock};
+use crate::units;
+use anyhow::{Context as _, Result, bail};
+use lab::{AgeSpec, Location, MeasureRounds, VolumeConfig};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use workload::Workload;
+use workload::profile::ByProfile;
+
+/// Device models of the reported times, in addition to the modelled disk that holds the file system.
+const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];
+
+/// The parameters of `senesce age`.
+pub fn spec(args: &Age, workload: Arc<dyn Workload>, round: u64) -> Result<AgeSpec> {
+    let fs = if args.dir.is_some() { "dir" } else { fs::find(&args.fs)?.name() };
+    let source = workload.as_profile().map_or(workload.kind(), |by| &by.profile.name);
+    let name = args.name.clone().unwrap_or_else(|| default_name(fs, source, args.seed));
+    if !lab::can_name(&name) {
+        bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
+    }
+    let volume = VolumeConfig {
+        mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
+        mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
+        read_ahead_kb: args.read_ahead_kb,
+        kernel: vm::guest_environment().map(|guest| guest.kernel),
+        ..VolumeConfig::new(location(args, &name)?, fs, args.size)
+    };
+    let measure = |every| -> Result<MeasureRounds> {
+        let repeat = args.workload.repeat.unwrap_or(1);
+        Ok(MeasureRounds { every, repeat, disks: disks(args.disk.as_deref())? })
+    };
+    Ok(AgeSpec {
+        name,
+        work: args.work.work.clone(),
+        volume,
+        erase: args.erase.clone(),
+        workload,
+        seed: args.seed,
+        round,
+        measure: args.workload.every.map(measure).transpose()?,
+        time: args.time,
+        fit: args.fit,
+        threads: args.threads.map(usize::from),
+        data: match args.data {
+            Data::Auto => replay::Data::Auto,
+            Data::Fallocate => replay::Data::Fallocate,
+            Data::Write => replay::Data::Write,
+        },
+        on_full: match args.on_full {
+            OnFull::Skip => replay::OnFull::Skip,
+            OnFull::Stop => replay::OnFull::Stop,
+        },
+        fill: !args.no_fill,
+        save_trace: args.save_trace.clone(),
+        resume: args.resume,
+        command: command_line(),
+    })
+}
+
+/// The name of a file system that is aged by `source`, a profile or workload.
+fn default_name(fs: &str, source: &str, seed: u64) -> String {
+    format!("{fs}-{source}-{seed}")
+}
+
+/// Where the file system is made.
+fn location(args: &Age, name: &str) -> Result<Location> {
+    // Stores the absolute path of a model file, so that any directory finds it, and the name of a built-in model.
+    let model = args.disk.as_deref().map(model).transpose()?;
+    let image = |dir: &Path| match &model {
+        Some(model) => Location::Modelled {
+            dir: dir.join(format!("{name}.disk")),
+            model: model.clone(),
+            clock: clock(args.clock),
+        },
+        None => Location::Image(dir.join(format!("{name}.img"))),
+    };
+    Ok(match (&args.dir, &args.device, &args.image_dir) {
+        (Some(dir), _, _) => Location::Dir(dir.clone()),
+        (_, Some(device), _) => Location::Device(device.clone()),
+        (_, _, Some(dir)) => image(&absolute(dir)?),
+        _ if args.memory => image(Path::new(MEMORY)),
+        _ => image(&absolute(&args.work.work)?),
+    })
+}
+
+/// The model of the modelled disk that holds the file system, if any, followed by the other models.
+fn disks(own: Option<&str>) -> Result<Vec<String>> {
+    let Some(own) = own else { return Ok(DISKS.map(str::to_owned).to_vec()) };
+    let found = disk::Model::find(own)?;
+    let others = DISKS.into_iter().filter(|name| *name != found.name()).map(str::to_owned);
+    Ok(std::iter::once(model(own)?).chain(others).collect())
+}
+
+fn model(name_or_path: &str) -> Result<String> {
+    let model = disk::Model::find(name_or_path)?;
+    if disk::Model::builtin().any(|builtin| builtin == model) {
+        return Ok(model.name().to_owned());
+    }
+    let path = absolute(Path::new(name_or_path))?;
+    path.to_str().map(str::to_owned).context("a path of a model has only letters of Unicode")
+}
+
+/// Makes a path absolute; paths in manifests must not depend on the current directory.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("finding {}", path.display()))
+}
+
+/// The options of an aging by a profile that `senesce compare` has too.
+pub struct AgeOptions<'a> {
+    pub fs: &'a str,
+    pub work: &'a Path,
+    pub size_bytes: Option<u64>,
+    pub profile: Option<&'a str>,
+    pub fullness: Option<f64>,
+    pub overwrites: Option<f64>,
+    pub seed: Option<u64>,
+}
+
+impl AgeOptions<'_> {
+    /// An aging with the defaults of `senesce age`. The label distinguishes it from those of other kernels.
+    pub fn spec(&self, label: Option<&str>) -> Result<AgeSpec> {
+        let fs = fs::find(self.fs)?.name();
+        let workload = Arc::new(ByProfile {
+            profile: profile::load(self.profile.unwrap_or(args::PROFILE))?,
+            method: workload::Method::Planned,
+            fullness: self.fullness,
+            overwrites: self.overwrites,
+        });
+        let seed = self.seed.unwrap_or(args::SEED);
+        let mut name = default_name(fs, &workload.profile.name, seed);
+        name.extend(label.iter().flat_map(|label| ["-", label]));
+        let size_bytes =
+            self.size_bytes.map_or_else(|| units::size(args::SIZE), Ok).map_err(anyhow::Error::msg)?;
+        let image = Location::Image(absolute(self.work)?.join(format!("{name}.img")));
+        let kernel = vm::guest_environment().map(|guest| guest.kernel);
+        let volume = VolumeConfig { kernel, ..VolumeConfig::new(image, fs, size_bytes) };
+        Ok(AgeSpec::new(&name, self.work.to_owned(), volume, workload, seed, &command_line()))
+    }
+}
