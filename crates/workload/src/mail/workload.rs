@@ -23,7 +23,7 @@ pub struct Mail {
 impl Mail {
     fn plan(&self, seed: u64, last: u64) -> Result<Plan, Error> {
         let days = u32::try_from(last).map_err(|_| Error::Refused(format!("{last} days are too many")))?;
-        Ok(Plan::new(Parameters { days, ..self.mail }, seed)?)
+        Plan::new(Parameters { days, ..self.mail }, seed)
     }
 }
 
@@ -82,6 +82,6 @@ impl Driver for Server {
             self.next_day += 1;
         }
         // A file system in use by a server cannot be unmounted.
-        Ok(live.pause()?)
+        live.pause()
     }
 }
