@@ -61,6 +61,63 @@ fn mail_and_tree_workloads_age_a_file_system() {
 }
 
 #[test]
+fn workloads_of_any_kind_age_a_file_system() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let age = |name: &str, workload: &str| {
+        lab.json(&format!("age --workload {workload} --fs ext4 --size 100MiB --name {name} --work work"))
+    };
+    let aged = age("four", "intrafile --set files=4 --rounds 50");
+    assert_eq!((&aged["workload"], &aged["round"]), (&"intrafile".into(), &50.into()));
+    assert_eq!(lab.list(&lab.work().join("four.img")).len(), 4);
+    let aged = age("office", "synthetic --set intervals=40 --set fullness=0.6 --rounds 1 --every 1");
+    assert_eq!((&aged["workload"], aged["pairs"].as_array().unwrap().len()), (&"synthetic".into(), 2));
+    assert!(aged["pairs"][0]["aged"]["files"].as_f64().unwrap() > 100.0);
+    std::fs::write(lab.path().join("it.toml"), "kind = \"interfile\"\nfiles = 200\nfile_bytes = 8192")
+        .unwrap();
+    let aged = age("tree", "it.toml --set files=150");
+    assert_eq!((&aged["workload"], &aged["round"]), (&"interfile".into(), &100.into()));
+    let files = lab.list(&lab.work().join("tree.img"));
+    assert!(files.len() == 150 && files.iter().all(|(_, size)| *size == 8192));
+    for (workload, said) in [
+        ("sails", "expected one of"),
+        ("trace", "missing field `file`"),
+        ("git --set sails=3", "unknown field `sails`"),
+        ("filesize", "has no default: give --rounds"),
+        ("git --pulls 3", "cannot be used with"),
+        ("git --set live", "must be KEY=VALUE"),
+    ] {
+        lab.refused(&format!("age --workload {workload} --fs ext4 --size 100MiB --work work"), said);
+    }
+    lab.refused("age --set live=true --fs ext4 --size 100MiB --work work", "required arguments");
+    lab.nothing_left();
+}
+
+#[test]
+fn profile_is_measured_on_the_way_and_resumes() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let line = "age --profile pramod --fullness 0.5 --every 50 --fs ext4 --size 128MiB --name p --work work";
+    lab.stopped(line, "round 100, aging").kill();
+    lab.clean_up();
+    let aged = lab.json(&format!("{line} --resume"));
+    let pairs = aged["pairs"].as_array().unwrap();
+    let rounds: Vec<u64> = pairs.iter().map(|pair| pair["round"].as_u64().unwrap()).collect();
+    assert_eq!(rounds, [50, 50, 100, 100], "two disks per round");
+    assert!(pairs.iter().all(|pair| pair["aging_ratio"].as_f64().unwrap() > 0.0), "{pairs:?}");
+    assert_eq!(
+        (&aged["profile"], &aged["errors"], &aged["checker_clean"]),
+        (&"pramod".into(), &0.into(), &true.into())
+    );
+    assert_eq!(pairs[3]["aged"]["files"].as_f64(), aged["live_files"].as_f64());
+    let planned = lab.json(&line.replace("--every 50", "--plan-only"));
+    assert_eq!(planned["trace_sha256"], aged["trace_sha256"]);
+    lab.run("report --work work -o page.html");
+    assert!(std::fs::read_to_string(lab.path().join("page.html")).unwrap().contains("ext4 aged by pramod"));
+    lab.nothing_left();
+}
+
+#[test]
 fn workload_ages_a_device_only_with_erase() {
     needs!("ext4");
     let lab = Lab::new();

@@ -261,6 +261,9 @@ impl Series<'_> {
                     self.checkpoint(target.as_mut(), at, round, written_bytes)?;
                 }
             }
+            if driver.is_over() {
+                break;
+            }
         }
         let target = kept.take().expect("the last round leaves its file system");
         let outcome = self.at_site(target.as_ref(), |site| driver.finish(site))?;

@@ -148,6 +148,11 @@ pub trait Driver {
     /// Brings the tree to the end of `round`. Afterwards no file of it is open and no process uses it.
     fn advance(&mut self, site: &mut Site, round: u64) -> Result<(), Error>;
 
+    /// Whether the workload ended early, so that no round follows.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// The plan of a workload that plans in advance.
     fn plan(&self) -> Option<&Plan> {
         None

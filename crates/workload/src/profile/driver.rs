@@ -236,20 +236,27 @@ impl ProfileDriver {
 
 impl Driver for ProfileDriver {
     fn advance(&mut self, site: &mut Site, round: u64) -> Result<(), Error> {
+        let goal = self.goal(round);
+        // A resumed aging may be beyond the first rounds.
+        if self.done() > goal {
+            return Ok(());
+        }
         let options = self.options(site);
         let replay = self.open(site, &options)?;
         let (begun, _) = self.begun.expect("set by open");
         let start = Instant::now();
         site.observer.phase("aging", self.feed.remaining());
         let earlier = std::mem::replace(&mut self.failures, Part::of(&[]));
-        let mut round = Round { goal: self.goal(round), begun, replay };
-        if self.stopped_by.is_none() {
-            while self.replay_chunk(site, &mut round)? {}
-        }
+        let mut round = Round { goal, begun, replay };
+        while self.replay_chunk(site, &mut round)? {}
         round.replay.close();
         self.failures.add(earlier);
         self.replay_s += start.elapsed().as_secs_f64();
         if self.terms.fill { self.fill(site, &options) } else { Ok(()) }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stopped_by.is_some()
     }
 
     fn plan(&self) -> Option<&Plan> {
