@@ -143,6 +143,11 @@ impl VolumeConfig {
         }
     }
 
+    /// The share of its size that it may fill unless the user asks for more.
+    pub fn max_fullness(&self) -> f64 {
+        find(&self.fs).map_or(1.0, |kind| kind.max_fullness(self.size_bytes))
+    }
+
     /// The same file system, mounted read-only.
     pub fn read_only(&self) -> VolumeConfig {
         let mount_opts = [&self.mount_opts[..], &["ro".to_owned()]].concat();

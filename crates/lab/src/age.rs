@@ -46,8 +46,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     let driver = spec.workload.start(&Start {
         seed: spec.seed,
         last_round: spec.round,
-        size_bytes: spec.volume.size_bytes,
-        max_fullness: spec.max_fullness(),
+        volume: &spec.volume,
         work: &spec.work,
         session: &session,
         terms: &spec.terms()?,

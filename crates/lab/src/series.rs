@@ -189,8 +189,7 @@ impl Series<'_> {
         let driver = workload.start(&Start {
             seed: self.seed,
             last_round: self.schedule.last(),
-            size_bytes: self.volume.size_bytes,
-            max_fullness: 1.0,
+            volume: &self.volume,
             work: self.work,
             session: self.session,
             terms: &Terms::default(),
@@ -212,7 +211,7 @@ impl Series<'_> {
         let left = self.left()?;
         let last = self.schedule.last();
         let rounds = if left.contains(&last) { left } else { [left, vec![last]].concat() };
-        unless_interrupted(self.advance(driver, Some(target), &rounds))
+        self.advance(driver, Some(target), &rounds)
     }
 
     /// Ages up to the last of `rounds`, at least one, on `target` or a file system that is made here; measures each that the store does not hold.

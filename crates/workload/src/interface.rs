@@ -4,7 +4,7 @@ use crate::Error;
 use crate::planner::{Plan, Segment};
 use crate::profile::{ByProfile, ProfileOutcome};
 use disk::Session;
-use fs::Target;
+use fs::{Target, VolumeConfig};
 use ranks::Group;
 use replay::{Data, OnFull};
 use std::fmt::Debug;
@@ -86,10 +86,8 @@ pub struct Start<'a> {
     pub seed: u64,
     /// The last round.
     pub last_round: u64,
-    /// Nominal size of the file system in bytes.
-    pub size_bytes: u64,
-    /// The share of its size that the file system may fill unless the user asks for more.
-    pub max_fullness: f64,
+    /// The file system.
+    pub volume: &'a VolumeConfig,
     /// Directory for files outside of the file system.
     pub work: &'a Path,
     /// The session that cleans up after a kill.

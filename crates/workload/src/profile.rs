@@ -14,6 +14,7 @@ pub use rank_group::follow;
 
 use crate::interface::last_of;
 use crate::{Conditions, Driver, Error, Method, Segment, Start, Workload};
+use fs::VolumeConfig;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Aging to a profile.
@@ -58,13 +59,13 @@ fn named_or_inline<'de, D: Deserializer<'de>>(from: D) -> Result<profile::Profil
 }
 
 impl ByProfile {
-    /// The conditions on a file system of this size, which a kind of file system may fill up to `max_fullness`, unless the user says more.
-    pub fn conditions(&self, size_bytes: u64, max_fullness: f64, seed: u64) -> Conditions {
-        let by_default = || self.profile.fullness.unwrap_or(FULLNESS).min(max_fullness);
+    /// The conditions on a file system.
+    pub fn conditions(&self, volume: &VolumeConfig, seed: u64) -> Conditions {
+        let by_default = || self.profile.fullness.unwrap_or(FULLNESS).min(volume.max_fullness());
         Conditions {
             method: self.method,
             profile: self.profile.clone(),
-            capacity_bytes: size_bytes,
+            capacity_bytes: volume.size_bytes,
             fullness: self.fullness.unwrap_or_else(by_default),
             seed,
             overwrites: self.overwrites,
@@ -84,10 +85,7 @@ impl Workload for ByProfile {
     }
 
     fn start(&self, start: &Start) -> Result<Box<dyn Driver>, Error> {
-        let first = || Segment {
-            conditions: self.conditions(start.size_bytes, start.max_fullness, start.seed),
-            done: 0,
-        };
+        let first = || Segment { conditions: self.conditions(start.volume, start.seed), done: 0 };
         let segments = if start.segments.is_empty() { vec![first()] } else { start.segments.to_vec() };
         Ok(Box::new(ProfileDriver::new(segments, start.redo_to, start.terms, start.tool)?))
     }

@@ -1,7 +1,7 @@
 //! Runs a workload in a plain directory, for tests.
 
 use crate::{Driver, Error, Observer, ResumePoint, Site, Start, Terms, Workload};
-use fs::DirTarget;
+use fs::{DirTarget, Location, VolumeConfig};
 use ranks::Alone;
 use std::path::Path;
 
@@ -28,8 +28,7 @@ pub fn start(workload: &dyn Workload, seed: u64) -> Box<dyn Driver> {
     let start = Start {
         seed,
         last_round: 100,
-        size_bytes: 0,
-        max_fullness: 1.0,
+        volume: &VolumeConfig::new(Location::Dir(".".into()), "dir", 0),
         work: Path::new("."),
         session: &disk::Session::begin().unwrap(),
         terms: &Terms::default(),

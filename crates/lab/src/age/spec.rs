@@ -101,12 +101,7 @@ impl AgeSpec {
     /// The conditions of an aging by a profile.
     pub fn conditions(&self) -> Option<Conditions> {
         let by = self.workload.as_profile()?;
-        Some(by.conditions(self.volume.size_bytes, self.max_fullness(), self.seed))
-    }
-
-    /// The share of its size that the file system may fill unless the user asks for more.
-    pub(super) fn max_fullness(&self) -> f64 {
-        fs::find(&self.volume.fs).map_or(1.0, |kind| kind.max_fullness(self.volume.size_bytes))
+        Some(by.conditions(&self.volume, self.seed))
     }
 
     /// How files get their data. If preallocated blocks have no location on disk, data must be written.

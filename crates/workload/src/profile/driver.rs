@@ -1,10 +1,10 @@
 //! Applies the operations of a planner, checkpoint by checkpoint.
 
+use super::LAST_ROUND;
 use super::feed::{Feed, trace_writer};
 use super::outcome::{ProfileOutcome, StoppedBy};
 use super::rank_group::{Job, Next, Part, RankGroup};
 use super::rollback::roll_back;
-use super::{LAST_ROUND, rank_group};
 use crate::{AgingStats, Conditions, Driver, Error, Plan, ResumePoint, Segment, Site, Terms};
 use replay::{Failure, Flow, Options, Replay, StopReason};
 use std::time::Instant;
@@ -43,7 +43,8 @@ pub struct ProfileDriver {
 struct Round {
     /// The last operation of the round.
     goal: u64,
-    begun: Instant,
+    /// When the time of the aging is over, if it is limited.
+    deadline: Option<Instant>,
     replay: Replay,
 }
 
@@ -138,10 +139,6 @@ impl ProfileDriver {
         Ok(Replay::posix(root, options)?)
     }
 
-    fn is_over_time(&self, begun: Instant) -> bool {
-        self.terms.time.is_some_and(|time| begun.elapsed() >= time)
-    }
-
     /// Replays up to the next checkpoint. Returns whether the round continues.
     fn replay_chunk(&mut self, site: &mut Site, round: &mut Round) -> Result<bool, Error> {
         let shared = site.group.ranks() > 1;
@@ -159,8 +156,8 @@ impl ProfileDriver {
         RankGroup::new(site.group).step(Next::Replay(size))?;
         self.feed.allow(size);
         let first = self.begun.map_or(0, |(_, first)| first);
-        let (begun, time) = (round.begun, self.terms.time);
-        let over = || time.is_some_and(|time| begun.elapsed() >= time);
+        let deadline = round.deadline;
+        let over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let outcome = round.replay.run(&mut self.feed, None, &mut |progress| {
             site.observer.at(done - first + progress.operations);
             if disk::interrupted() || (!shared && over()) { Flow::Stop } else { Flow::Continue }
@@ -180,6 +177,7 @@ impl ProfileDriver {
         if disk::interrupted() {
             return Err(Error::Interrupted);
         }
+        let goes_on = outcome.operations == size && done < round.goal;
         self.stopped_by = match outcome.stop_reason {
             StopReason::Full => Some(StoppedBy::Full),
             StopReason::Cancelled => Some(StoppedBy::Time),
@@ -188,12 +186,11 @@ impl ProfileDriver {
                 if self.terms.fit.is_some_and(fits) {
                     Some(StoppedBy::Fit)
                 } else {
-                    let goes_on = outcome.operations == size && done < round.goal;
-                    (goes_on && self.is_over_time(round.begun)).then_some(StoppedBy::Time)
+                    (goes_on && over()).then_some(StoppedBy::Time)
                 }
             }
         };
-        Ok(self.stopped_by.is_none() && outcome.operations == size && done < round.goal)
+        Ok(goes_on && self.stopped_by.is_none())
     }
 
     /// Fills the live files in place.
@@ -247,7 +244,8 @@ impl Driver for ProfileDriver {
         let start = Instant::now();
         site.observer.phase("aging", self.feed.remaining());
         let earlier = std::mem::replace(&mut self.failures, Part::of(&[]));
-        let mut round = Round { goal, begun, replay };
+        let deadline = self.terms.time.map(|time| begun + time);
+        let mut round = Round { goal, deadline, replay };
         while self.replay_chunk(site, &mut round)? {}
         round.replay.close();
         self.failures.add(earlier);
@@ -266,7 +264,7 @@ impl Driver for ProfileDriver {
     fn finish(&mut self, site: &mut Site) -> Result<Option<ProfileOutcome>, Error> {
         let first = self.begun.map_or(self.done(), |(_, first)| first);
         let (stats, trace_sha256) = self.reached()?;
-        rank_group::RankGroup::new(site.group).end(&trace_sha256)?;
+        RankGroup::new(site.group).end(&trace_sha256)?;
         if !self.failures.failures.is_empty() {
             site.observer.say(
                 "some operations failed: the figures describe the plan, but the tree lacks the failed operations",

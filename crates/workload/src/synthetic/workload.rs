@@ -36,7 +36,7 @@ impl Workload for Synthetic {
 
     fn start(&self, start: &Start) -> Result<Box<dyn Driver>, Error> {
         let options = SyntheticOptions {
-            size_bytes: start.size_bytes,
+            size_bytes: start.volume.size_bytes,
             days: start.last_round,
             concurrency: self.concurrency,
             intervals: self.intervals,
