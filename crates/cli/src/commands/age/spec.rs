@@ -19,9 +19,7 @@ pub fn spec(args: &Age, workload: Arc<dyn Workload>, round: u64) -> Result<AgeSp
     let fs = if args.dir.is_some() { "dir" } else { fs::find(&args.fs)?.name() };
     let source = workload.as_profile().map_or(workload.kind(), |by| &by.profile.name);
     let name = args.name.clone().unwrap_or_else(|| default_name(fs, source, args.seed));
-    if !lab::can_name(&name) {
-        bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
-    }
+    check_name(&name)?;
     let volume = VolumeConfig {
         mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
         mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
@@ -59,6 +57,14 @@ pub fn spec(args: &Age, workload: Arc<dyn Workload>, round: u64) -> Result<AgeSp
         resume: args.resume,
         command: command_line(),
     })
+}
+
+/// Refuses a name that cannot be part of a file name, as that of a profile may be.
+fn check_name(name: &str) -> Result<()> {
+    if !lab::can_name(name) {
+        bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
+    }
+    Ok(())
 }
 
 /// The name of a file system that is aged by `source`, a profile or workload.
@@ -133,6 +139,7 @@ impl AgeOptions<'_> {
         let seed = self.seed.unwrap_or(args::SEED);
         let mut name = default_name(fs, &workload.profile.name, seed);
         name.extend(label.iter().flat_map(|label| ["-", label]));
+        check_name(&name)?;
         let size_bytes =
             self.size_bytes.map_or_else(|| units::size(args::SIZE), Ok).map_err(anyhow::Error::msg)?;
         let image = Location::Image(absolute(self.work)?.join(format!("{name}.img")));
