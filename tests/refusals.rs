@@ -178,3 +178,31 @@ fn wait_until_free(device: &str) {
         std::fs::File::options().read(true).custom_flags(exclusive).open(device).is_ok()
     });
 }
+
+/// Whatever ages: a file that is in the place of the image stays.
+#[test]
+fn existing_files_are_neither_used_nor_removed() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let (work, store) = (lab.path().join("work"), lab.path().join("work/a.disk"));
+    std::fs::create_dir_all(&store).unwrap();
+    for file in [work.join("a.img"), store.join("mine")] {
+        std::fs::write(&file, "mine").unwrap();
+        let (disk, said) = match file.starts_with(&store) {
+            true => ("--disk hdd-7200", "it is not empty"),
+            false => ("", "delete it or choose another name"),
+        };
+        for workload in ["", "--intrafile", "--workload synthetic"] {
+            for resume in ["", "--resume"] {
+                let line =
+                    format!("age {workload} {disk} {resume} --fs ext4 --size 100MiB --name a --work work");
+                let said = if workload.is_empty() && !resume.is_empty() { "no aging named a" } else { said };
+                lab.refused(&line, said);
+                assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine", "{line}");
+                assert!(!work.join("a.json").exists(), "{line}");
+            }
+        }
+        std::fs::remove_file(&file).unwrap();
+    }
+    lab.nothing_left();
+}

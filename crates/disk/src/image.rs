@@ -20,6 +20,14 @@ pub struct Image {
 }
 
 impl Image {
+    /// Refuses a path that exists, which [`create`](Image::create) would refuse too.
+    pub fn check_new(path: &Path) -> Result<(), Error> {
+        match std::fs::symlink_metadata(path) {
+            Ok(_) => Err(rustix::io::Errno::EXIST).context("creating the image", path),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Creates a sparse image without allocated blocks. It is an error if the file exists.
     pub fn create(path: &Path, size_bytes: u64) -> Result<Image, Error> {
         let file = File::create_new(path).context("creating the image", path)?;

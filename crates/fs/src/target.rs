@@ -3,7 +3,7 @@
 use crate::kind::{FileSystem, can_mount, ready};
 use crate::volume::{Disk, Volume};
 use crate::{DirTarget, Error, Location, TreeStat, VolumeConfig};
-use disk::modelled::{DiskSettings, ModelledDisk};
+use disk::modelled::{DiskSettings, ModelledDisk, Store};
 use disk::{BlockDevice, DirtyLimit, Extent, Image, Session};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -112,13 +112,16 @@ pub fn can_make(kind: &dyn FileSystem, size_bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the checks of [`make`] without creating anything: whether the file system can be created, and whether the device may be erased.
+/// Makes the checks of [`make`] without creating anything: whether the file system can be created, whether its image or store is new, and
+/// whether the device may be erased.
 pub fn check(config: &VolumeConfig, erase: Option<&str>) -> Result<(), Error> {
     let Some(kind) = config.kind()? else { return Ok(()) };
     can_make(kind, config.size_bytes)?;
     match &config.location {
         Location::Device(path) => claim(path, erase, config.size_bytes).map(drop),
-        Location::Image(_) | Location::Modelled { .. } | Location::Dir(_) => Ok(()),
+        Location::Image(path) => Ok(Image::check_new(path)?),
+        Location::Modelled { dir, .. } => Ok(Store::check_new(dir)?),
+        Location::Dir(_) => Ok(()),
     }
 }
 

@@ -125,7 +125,12 @@ impl Aging<'_> {
         let watch = &mut store.record_progress(watch);
         // If the partial outcome fails, the final one reports the error.
         let watch = &mut PartialResults::new(watch, || drop(rounds(None)));
-        let result = unless_interrupted(self.run(&mut manifest, driver, group, watch));
+        let target = self.open(&mut manifest);
+        let opened = target.is_ok();
+        let result = unless_interrupted(target.and_then(|target| {
+            self.work.keep();
+            self.run(&mut manifest, target, driver, group, watch)
+        }));
         let result = result.map_err(|error| manifest.continued(error)).and_then(|(outcome, clean)| {
             store.record_document(run, "", "manifest", &manifest)?;
             let profile = outcome.map(|outcome| ProfileResult::new(spec, outcome, clean));
@@ -134,25 +139,26 @@ impl Aging<'_> {
         });
         store.end_with(run, &result)?;
         if result.is_err() && manifest.stage == Stage::Making {
-            // A half-aged file system is useless: the measurements are in the store, and the next aging starts over.
-            manifest.volume.location.remove_incomplete()?;
+            // A half-aged file system is useless: the measurements are in the store, and the next aging starts over. What could not be made is
+            // removed already, and what was in its place is not ours.
+            if opened {
+                manifest.volume.location.remove_incomplete()?;
+            }
             manifest.remove(&spec.work)?;
         }
         result
     }
 
-    /// Makes or opens the file system, ages and checks it. Returns what an aging by a profile reached, and whether the checker found no
-    /// errors.
+    /// Ages and checks a file system. Returns what an aging by a profile reached, and whether the checker found no errors.
     fn run(
         &self,
         manifest: &mut Manifest,
+        target: Box<dyn Target>,
         driver: Box<dyn Driver>,
         group: &mut dyn Group,
         watch: &mut dyn Watch,
     ) -> Result<(Option<ProfileOutcome>, Option<bool>), Error> {
         let spec = self.spec;
-        let target = self.open(manifest)?;
-        self.work.keep();
         let mut series = Series {
             session: self.session,
             store: self.store,

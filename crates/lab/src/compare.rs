@@ -81,6 +81,7 @@ pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, E
     spec.disk.as_deref().map(Model::find).transpose()?;
     let work = Work::take(&spec.work)?;
     let store = work.store()?;
+    work.keep();
     spec.aged.iter().map(|manifest| compare_one(spec, manifest, &store, watch)).collect()
 }
 

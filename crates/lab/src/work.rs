@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 pub struct Work {
     dir: PathBuf,
     _lock: WorkLock,
+    /// Whether this run created the directory.
+    fresh: bool,
     /// Whether the files that this run created stay.
     keep: Cell<bool>,
 }
@@ -22,7 +24,8 @@ impl Work {
         let fresh = !dir.exists();
         std::fs::create_dir_all(dir).map_err(Error::io("creating the work directory", dir))?;
         let lock = WorkLock::take(dir)?;
-        Ok(Work { dir: dir.to_owned(), _lock: lock, keep: Cell::new(!fresh) })
+        let keep = Cell::new(dir.join(STORE_FILE).exists());
+        Ok(Work { dir: dir.to_owned(), _lock: lock, fresh, keep })
     }
 
     /// The result store.
@@ -42,8 +45,10 @@ impl Drop for Work {
             for name in [STORE_FILE, "senesce.db-wal", "senesce.db-shm", ".senesce.lock"] {
                 let _ = std::fs::remove_file(self.dir.join(name));
             }
-            // Fails as intended if the directory contains anything else.
-            let _ = std::fs::remove_dir(&self.dir);
+            if self.fresh {
+                // Fails as intended if the directory contains anything else.
+                let _ = std::fs::remove_dir(&self.dir);
+            }
         }
     }
 }

@@ -56,15 +56,21 @@ pub struct Store {
 }
 
 impl Store {
+    /// Refuses a directory that is neither new nor empty, which [`create`](Store::create) would refuse too.
+    pub fn check_new(dir: &Path) -> Result<(), Error> {
+        if dir.exists() && std::fs::read_dir(dir).context("reading", dir)?.next().is_some() {
+            let why = "it is not empty; name a new directory".to_owned();
+            return Err(Error::Store { dir: dir.to_owned(), why });
+        }
+        Ok(())
+    }
+
     /// Creates a store in `dir`, which must be new or empty. On failure nothing is left behind.
     pub fn create(dir: &Path, settings: &DiskSettings) -> Result<(), Error> {
         let model = Model::find(&settings.model)?;
         let new = !dir.exists();
         std::fs::create_dir_all(dir).context("creating the store", dir)?;
-        if std::fs::read_dir(dir).context("reading", dir)?.next().is_some() {
-            let why = "it is not empty; name a new directory".to_owned();
-            return Err(Error::Store { dir: dir.to_owned(), why });
-        }
+        Store::check_new(dir)?;
         let mut settings = settings.clone();
         settings.model = model.name().to_owned();
         let made = fill_new(dir, &settings, &model);
