@@ -143,7 +143,7 @@ round = { label = "size", unit = "bytes" }
 [scale.small]
 size_bytes = 134_217_728
 rounds = [4096, 65536, 1048576, 4194304]
-transfer_reads = READS
+workload = { kind = "transfer-size", reads = READS }
 
 [[check]]
 claim = "is natural"

@@ -36,9 +36,9 @@ pub struct MetadataSpec {
     /// Memory limit for all ranks together, including their caches, by a control group.
     pub memory_bytes: Option<u64>,
     /// Command that starts a rank as a process.
-    pub member: fn() -> Command,
+    pub rank_command: fn() -> Command,
     /// Command that starts a run in a separate process.
-    pub apart: fn() -> Command,
+    pub subprocess: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -168,12 +168,12 @@ fn limited(
             metadata::run(&task.settings, group, interface, task.run_info.as_deref(), interrupted, recorder)
         }
         (None, Some(group)) => {
-            let mut command = (spec.apart)();
+            let mut command = (spec.subprocess)();
             group.confine(&mut command)?;
             metadata::run_in_subprocess(&mut command, task, interrupted, recorder)
         }
         (None, None) => {
-            Launch { task, remote: spec.remote, interrupted, rank_command: &spec.member }.run(recorder)
+            Launch { task, remote: spec.remote, interrupted, rank_command: &spec.rank_command }.run(recorder)
         }
     };
     // An error of the store is more specific than the resulting abort of the run.

@@ -81,7 +81,7 @@ fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
         work: how.work.work.clone(),
         store: how.store.named(),
         resume: how.resume,
-        apart: || super::bench::self_command("metadata-subprocess"),
+        subprocess: || super::bench::self_command("metadata-subprocess"),
         command: super::command_line(),
     })
 }

@@ -25,8 +25,8 @@ pub struct AllSpec {
     pub work: PathBuf,
     /// Result store; by default the store of the work directory.
     pub store: Option<StoreLocation>,
-    /// Command that runs the metadata benchmark in a separate process; see [`RunSpec::apart`].
-    pub apart: fn() -> Command,
+    /// Command that runs the metadata benchmark in a separate process; see [`RunSpec::subprocess`].
+    pub subprocess: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -64,7 +64,7 @@ impl AllSpec {
             work: self.work.clone(),
             store: self.store.clone(),
             resume: true,
-            apart: self.apart,
+            subprocess: self.subprocess,
             command: self.command.clone(),
         }
     }

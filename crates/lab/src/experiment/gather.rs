@@ -4,7 +4,7 @@ use super::check::{Checked, Judge, trend};
 use super::outcome::{
     CheckpointPair, CheckpointSide, FailedCell, Outcome, Picture, SeriesKey, read_checkpoint, read_trees,
 };
-use super::plan::{Job, Plan, Work};
+use super::plan::{Job, Plan};
 use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::compare_runs::CheckpointRun;
@@ -71,18 +71,8 @@ pub(super) fn checkpoints(plan: &Plan, jobs: &[Job], store: &Store) -> Result<Ve
 }
 
 fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Result<(), Error> {
-    let all = || plan.models.iter().map(|model| model.name().to_owned()).collect();
-    let (fs, option, seed, disks) = match &job.work {
-        Work::Cell(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
-        Work::Laboratory(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
-        Work::Profiled(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
-        Work::Verification(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
-        Work::Personality(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
-        Work::Metadata { cell, model, .. } => {
-            (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, vec![model.name().to_owned()])
-        }
-        Work::Disk { model, seed, .. } => ("", "", *seed, vec![model.name().to_owned()]),
-    };
+    let (fs, option, seed) = (job.cell.fs.as_str(), job.cell.variant.name.as_str(), job.cell.seed);
+    let disks = job.models();
     let key = SeriesKey { fs, option, seed, one_disk: true };
     let mut cold: Vec<CheckpointSide> = Vec::new();
     for at in plan.schedule.checkpoints() {

@@ -2,7 +2,6 @@
 
 use super::check::Checked;
 use super::spec::{Axis, Plot};
-use super::verification;
 use crate::Error;
 use crate::compare::{SUBJECTS, interval, ratio};
 use crate::tree::{TreeLayout, tree_layout};
@@ -10,7 +9,7 @@ use probe::FileMap;
 use results::measures;
 use results::{Correlation, Interval, RunId, Store};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The outcome of an experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -219,6 +218,8 @@ pub(crate) fn read_checkpoint(
             repetitions,
         })
     };
+    let subjects = numbers.iter().map(|number| number.subject.as_str());
+    let others: BTreeSet<&str> = subjects.filter(|subject| !SUBJECTS.contains(subject)).collect();
     let (mut sides, mut pairs) = (Vec::new(), Vec::new());
     for disk in disks {
         let [mut aged, unaged] = SUBJECTS.map(|subject| side(subject, disk));
@@ -256,8 +257,7 @@ pub(crate) fn read_checkpoint(
         }
         sides.extend(aged);
         sides.extend(unaged);
-        sides.extend(verification::SIDES.into_iter().filter_map(|subject| side(subject, disk)));
-        sides.extend(side(ONLY, disk));
+        sides.extend(others.iter().filter_map(|subject| side(subject, disk)));
     }
     Ok((sides, pairs))
 }

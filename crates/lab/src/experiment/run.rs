@@ -1,24 +1,15 @@
 //! Runs an experiment cell after cell, each on separate file systems in images. A failed cell is reported and the rest continues.
 
 use super::gather::{checkpoints, gather};
-use super::images;
-use super::laboratory;
-use super::metadata;
 use super::outcome::{FailedCell, Outcome};
-use super::personality;
-use super::plan::{Job, Plan, Work};
-use super::profiled;
+use super::plan::{Job, Plan};
 use super::spec::Experiment;
 use super::standing;
-use super::transfer;
-use super::verification;
+use super::task::Measuring;
 use crate::Error;
 use crate::compare_runs::CHECKPOINTS;
 use crate::error::interrupted;
-use crate::series::Series;
 use disk::Session;
-use fs::Location;
-use ranks::Alone;
 use results::{NewRun, PartialResults, RunId, Store, StoreLocation, Watch};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -40,7 +31,7 @@ pub struct RunSpec {
     /// Whether checkpoints that the store already holds are reused.
     pub resume: bool,
     /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::subprocess_main`].
-    pub apart: fn() -> Command,
+    pub subprocess: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -167,81 +158,22 @@ fn run_job(
     session: &Arc<Session>,
     watch: &mut dyn Watch,
 ) -> Result<(), Error> {
-    let Plan { spec, scale, schedule, models, untraced, .. } = plan;
-    let identity = &job.identity;
+    let Plan { spec, scale, schedule, untraced, .. } = plan;
     if !spec.resume {
-        identity.forget(store, schedule)?;
+        job.identity.forget(store, schedule)?;
     }
-    let images = || images::make(session, &spec.work, scale.size_bytes);
-    match &job.work {
-        Work::Disk { named, model, seed } => {
-            let images = images()?;
-            let images = images.path();
-            transfer::Alone { scale, store, session, identity, command: &spec.command, images, watch }
-                .measure(named, model, *seed)
-        }
-        Work::Metadata { cell, named, model } => {
-            let images = images()?;
-            metadata::Measuring {
-                cell,
-                disk: named,
-                model: model.name(),
-                scale,
-                store,
-                session,
-                identity,
-                apart: spec.apart,
-                command: &spec.command,
-                images: images.path(),
-                watch,
-            }
-            .run()
-        }
-        Work::Laboratory(cell) => {
-            laboratory::Simulating { cell, scale, store, identity, models, command: &spec.command, watch }
-                .run()
-        }
-        Work::Verification(cell) => {
-            let images = images()?;
-            let images = images.path();
-            let command = &spec.command;
-            verification::Verifying { cell, scale, store, session, identity, command, images, watch }.run()
-        }
-        Work::Personality(cell) => {
-            let images = images()?;
-            let disks: Vec<_> = spec.experiment.disks.iter().cloned().zip(models.iter().cloned()).collect();
-            let (command, images) = (&spec.command, images.path());
-            personality::Serving { cell, scale, store, identity, disks: &disks, command, images, watch }.run()
-        }
-        Work::Profiled(cell) => {
-            let images = images()?;
-            let images = images.path();
-            let command = &spec.command;
-            profiled::Profiling { cell, scale, store, session, identity, command, images, watch }.run()
-        }
-        Work::Cell(cell) => {
-            if let Some(why) = untraced {
-                let name = job.name();
-                watch.say(&format!("{name}: no modelled costs: block requests cannot be traced: {why}"));
-            }
-            let images = images()?;
-            let location = Location::Image(images.path().join("aged.img"));
-            let mut series = Series {
-                session,
-                store,
-                identity,
-                command: &spec.command,
-                work: &spec.work,
-                volume: cell.volume(scale.size_bytes, location, cell.task.inodes()?)?,
-                erase: None,
-                seed: cell.seed,
-                schedule,
-                models,
-                group: &mut Alone,
-                watch,
-                save: &mut |_| Ok(()),
-            };
-            series.run(cell.task.as_ref())
-        }
-    }
+    job.cell.task.measure(&mut Measuring {
+        cell: &job.cell,
+        disks: &job.disks,
+        scale,
+        schedule,
+        store,
+        session,
+        identity: &job.identity,
+        work: &spec.work,
+        subprocess: spec.subprocess,
+        command: &spec.command,
+        untraced: untraced.as_deref(),
+        watch,
+    })
 }

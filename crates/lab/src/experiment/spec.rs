@@ -1,18 +1,13 @@
 //! The TOML file of an experiment.
 
-use super::laboratory::{self, Laboratory};
-use super::metadata::{self, Metadata};
-use super::personality::{self, OnAged};
-use super::profiled::{self, Profiled};
 use super::rule::Rule;
-use super::verification::{self, Verification};
+use super::task::{self, Task};
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use workload::Workload;
 
 /// The built-in experiments, by the name of their figure.
 const BUILTIN: &[(&str, &str)] = &[
@@ -141,13 +136,9 @@ pub struct Scale {
     /// replaces the round on the axis.
     #[serde(default)]
     pub memory_bytes: Vec<u64>,
-    /// Number of reads of each size when only disks are measured; the rounds are the sizes.
-    #[serde(default)]
-    pub transfer_reads: u64,
-    /// The workload, with its kind; empty if only disks are measured. Besides the workloads, `metadata` runs the metadata benchmark,
-    /// `laboratory` simulates file systems, `verify` verifies snapshot replays, `profile` measures aging by profiles, and `personality`
-    /// runs personalities on aged file systems.
-    #[serde(default)]
+    /// The workload, with its kind. Besides the workloads, `metadata` runs the metadata benchmark, `laboratory` simulates file systems,
+    /// `verify` verifies snapshot replays, `profile` measures aging by profiles, `personality` runs personalities on aged file systems, and
+    /// `transfer-size` measures disks alone.
     pub workload: toml::Table,
     /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
     #[serde(default)]
@@ -155,35 +146,6 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Whether this scale runs the metadata benchmark.
-    pub fn is_metadata(&self) -> bool {
-        self.is_of(metadata::KIND)
-    }
-
-    /// Whether this scale simulates file systems.
-    pub fn is_laboratory(&self) -> bool {
-        self.is_of(laboratory::KIND)
-    }
-
-    /// Whether this scale verifies snapshot replays.
-    pub fn is_verification(&self) -> bool {
-        self.is_of(verification::KIND)
-    }
-
-    /// Whether this scale runs personalities on aged file systems.
-    pub fn is_personality(&self) -> bool {
-        self.is_of(personality::KIND)
-    }
-
-    /// Whether this scale measures aging by profiles.
-    pub fn is_profiled(&self) -> bool {
-        self.is_of(profiled::KIND)
-    }
-
-    fn is_of(&self, kind: &str) -> bool {
-        self.workload.get("kind").and_then(toml::Value::as_str) == Some(kind)
-    }
-
     /// The measured positions on the x axis: memory limits or rounds.
     pub(super) fn axis(&self) -> &[u64] {
         if self.memory_bytes.is_empty() { &self.rounds } else { &self.memory_bytes }
@@ -316,12 +278,7 @@ impl Experiment {
             )));
         }
         self.repository = Some(repository.to_owned());
-        let mut cells =
-            self.scale.values().flat_map(|scale| self.variants().into_iter().map(move |of| (scale, of)));
-        if self.fs.is_empty() || !cells.all(|(scale, variant)| self.workload(scale, &variant).is_ok()) {
-            let why = format!("{} uses no repository; leave out --repo", self.figure);
-            return Err(Error::Refused(why));
-        }
+        self.validate().map_err(Error::Refused)?;
         Ok(self)
     }
 
@@ -330,38 +287,23 @@ impl Experiment {
         if self.option.is_empty() { vec![Variant::default()] } else { self.option.clone() }
     }
 
-    /// The workload with a setting.
-    pub(super) fn workload(&self, scale: &Scale, variant: &Variant) -> Result<Arc<dyn Workload>, String> {
-        let workload = workload::from_table(parameters(scale, variant))?;
-        let Some(repository) = &self.repository else { return Ok(workload) };
-        workload
-            .with_repository(repository)
-            .ok_or_else(|| format!("a workload of the kind {} uses no repository", workload.kind()))
+    /// The task of a scale with a setting.
+    pub(super) fn task(&self, scale: &Scale, variant: &Variant) -> Result<Arc<dyn Task>, String> {
+        self.task_of_kind(scale, variant).map(|(_, task)| task)
     }
 
-    /// The parameters of the metadata benchmark with a setting.
-    pub(super) fn metadata(&self, scale: &Scale, variant: &Variant) -> Result<Metadata, String> {
-        plain(without_kind(scale, variant))
-    }
-
-    /// The parameters of the simulation with a setting.
-    pub(super) fn laboratory(&self, scale: &Scale, variant: &Variant) -> Result<Laboratory, String> {
-        plain(without_kind(scale, variant))
-    }
-
-    /// The parameters of the personality runs with a setting.
-    pub(super) fn personality(&self, scale: &Scale, variant: &Variant) -> Result<OnAged, String> {
-        plain(without_kind(scale, variant))
-    }
-
-    /// The parameters of the verification with a setting.
-    pub(super) fn verification(&self, scale: &Scale, variant: &Variant) -> Result<Verification, String> {
-        plain(without_kind(scale, variant))
-    }
-
-    /// The parameters of aging by a profile with a setting.
-    pub(super) fn profiled(&self, scale: &Scale, variant: &Variant) -> Result<Profiled, String> {
-        plain(without_kind(scale, variant))
+    /// The same, with the name of its kind.
+    pub(super) fn task_of_kind(
+        &self,
+        scale: &Scale,
+        variant: &Variant,
+    ) -> Result<(&'static str, Arc<dyn Task>), String> {
+        let mut table = scale.workload.clone();
+        table.extend(variant.workload.clone());
+        let (kind, task) = task::parse(table)?;
+        let Some(repository) = &self.repository else { return Ok((kind, task)) };
+        let task = task.with_repository(repository);
+        Ok((kind, task.ok_or_else(|| format!("{} uses no repository; leave out --repo", self.figure))?))
     }
 
     /// A digest of this version of the experiment, as hexadecimal digits.
@@ -379,21 +321,8 @@ impl Experiment {
     }
 }
 
-/// The workload parameters: those of the scale, overridden by the setting.
-fn parameters(scale: &Scale, variant: &Variant) -> toml::Table {
-    let mut table = scale.workload.clone();
-    table.extend(variant.workload.clone());
-    table
-}
-
-/// The same parameters, without the kind.
-fn without_kind(scale: &Scale, variant: &Variant) -> toml::Table {
-    let mut parameters = parameters(scale, variant);
-    parameters.remove("kind");
-    parameters
-}
-
-fn plain<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T, String> {
+/// Parses a table of parameters.
+pub(super) fn plain<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T, String> {
     toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error.to_string()))
 }
 
@@ -405,6 +334,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::cell::cells;
     use proptest::prelude::*;
 
     #[test]
@@ -422,43 +352,18 @@ mod tests {
     #[test]
     fn last_round_of_every_built_in_is_possible() {
         for name in Experiment::builtin() {
-            let experiment = Experiment::find(name).unwrap();
-            for (size, scale) in experiment.scale.iter().filter(|_| !experiment.fs.is_empty()) {
-                for variant in experiment.variants() {
-                    if scale.is_metadata() {
-                        let metadata = experiment.metadata(scale, &variant).unwrap();
-                        // This test does not depend on whether memory can be limited on this machine.
-                        let metadata = Metadata { memory_bytes: None, ..metadata };
-                        metadata.check(scale.seeds[0], &scale.rounds).unwrap();
-                        continue;
-                    }
-                    if scale.is_laboratory() {
-                        let laboratory = experiment.laboratory(scale, &variant).unwrap();
-                        for fs in &experiment.fs {
-                            laboratory.check(fs, scale.size_bytes, &scale.rounds).unwrap();
-                        }
-                        continue;
-                    }
-                    if scale.is_personality() {
-                        let on_aged = experiment.personality(scale, &variant).unwrap();
-                        on_aged.check(scale.size_bytes, scale.seeds[0]).unwrap();
-                        continue;
-                    }
-                    if scale.is_profiled() {
-                        experiment.profiled(scale, &variant).unwrap().check(&scale.rounds).unwrap();
-                        continue;
-                    }
-                    if scale.is_verification() {
-                        experiment.verification(scale, &variant).unwrap().check(&scale.rounds).unwrap();
-                        continue;
-                    }
-                    let mut workload = parameters(scale, &variant);
-                    // This test does not depend on the installed programs.
-                    workload.remove("live");
-                    // A synthetic history is as long as necessary, unless the number of commits is given.
-                    assert!(!workload.contains_key("commits") && experiment.repository.is_none(), "{name}");
-                    let workload = workload::from_table(workload).unwrap();
-                    let checked = workload.check(scale.seeds[0], &scale.rounds);
+            let mut experiment = Experiment::find(name).unwrap();
+            let variants = experiment.option.iter_mut().map(|variant| &mut variant.workload);
+            for workload in variants.chain(experiment.scale.values_mut().map(|scale| &mut scale.workload)) {
+                // This test depends neither on the installed programs nor on whether memory can be limited on this machine.
+                workload.remove("live");
+                workload.remove("memory_bytes");
+                // A synthetic history is as long as necessary, unless the number of commits is given.
+                assert!(!workload.contains_key("commits") && !workload.contains_key("repository"), "{name}");
+            }
+            for (size, scale) in &experiment.scale {
+                for cell in cells(&experiment, scale).unwrap() {
+                    let checked = cell.task.check(&cell, scale);
                     checked.unwrap_or_else(|error| panic!("{name}, {size}: {error}"));
                 }
             }

@@ -1,13 +1,8 @@
 //! Validation of an experiment file.
 
-use super::laboratory::kind;
 use super::measure::known;
-use super::outcome::ONLY;
-use super::profiled;
 use super::spec::{Check, Experiment, Scale};
-use super::verification;
-use crate::Error;
-use crate::compare::SUBJECTS;
+use std::collections::BTreeSet;
 
 impl Experiment {
     /// Refuses values that make no sense, including typos.
@@ -24,34 +19,17 @@ impl Experiment {
         if self.disks.is_empty() || self.scale.is_empty() {
             return Err("at least one disk and one scale are required".to_owned());
         }
-        let simulated = self.scale.values().filter(|scale| scale.is_laboratory()).count();
-        for fs in &self.fs {
-            let found =
-                if simulated > 0 { kind(fs).map(drop) } else { fs::find(fs).map(drop).map_err(Error::from) };
-            found.map_err(|error| error.to_string())?;
-        }
         let options = self.option_names();
         if let Some(twice) = options.iter().enumerate().find(|(at, name)| options[..*at].contains(name)) {
             return Err(format!("two options are named {:?}", twice.1));
         }
+        let mut kinds = BTreeSet::new();
         for (name, scale) in &self.scale {
-            self.validate_scale(scale).map_err(|why| format!("scale {name}: {why}"))?;
+            kinds.extend(self.validate_scale(scale).map_err(|why| format!("scale {name}: {why}"))?);
         }
-        let of_metadata = self.scale.values().filter(|scale| scale.is_metadata()).count();
-        let verified = self.scale.values().filter(|scale| scale.is_verification()).count();
-        let profiled = self.scale.values().filter(|scale| scale.is_profiled()).count();
-        let served = self.scale.values().filter(|scale| scale.is_personality()).count();
-        let kinds = [
-            ("metadata", of_metadata),
-            ("laboratory", simulated),
-            ("verify", verified),
-            ("profile", profiled),
-            ("personality", served),
-        ];
-        for (kind, of_it) in kinds {
-            if of_it != 0 && of_it != self.scale.len() {
-                return Err(format!("scales of the kind {kind} cannot be mixed with others"));
-            }
+        if kinds.len() > 1 {
+            let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(format!("scales cannot be of different kinds: {kinds}"));
         }
         for plot in &self.plot {
             known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
@@ -66,7 +44,8 @@ impl Experiment {
         self.option.iter().map(|option| option.name.as_str()).collect()
     }
 
-    fn validate_scale(&self, scale: &Scale) -> Result<(), String> {
+    /// Returns the kinds of its tasks.
+    fn validate_scale(&self, scale: &Scale) -> Result<BTreeSet<&'static str>, String> {
         let ascending = |numbers: &[u64]| numbers.is_sorted_by(|a, b| a < b);
         if scale.rounds.is_empty() || !ascending(&scale.rounds) {
             return Err("rounds must be numbers in ascending order, at least one".to_owned());
@@ -77,49 +56,37 @@ impl Experiment {
         if scale.seeds.is_empty() || scale.repeat == 0 {
             return Err("a seed and at least one scan are required".to_owned());
         }
-        if self.fs.is_empty() {
-            if scale.transfer_reads == 0 || !scale.workload.is_empty() {
-                let why = "without fs, only disks are measured: set transfer_reads and no workload";
-                return Err(why.to_owned());
+        let mut kinds = BTreeSet::new();
+        for variant in self.variants() {
+            let (kind, task) = self.task_of_kind(scale, &variant)?;
+            kinds.insert(kind);
+            match (self.fs.is_empty(), task.is_without_fs()) {
+                (true, false) => return Err(format!("fs is empty, but {kind} needs a file system")),
+                (false, true) => return Err(format!("{kind} measures disks alone: leave out fs")),
+                _ => {}
             }
-            return Ok(());
-        }
-        if scale.is_metadata() {
-            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                let why = "the metadata benchmark leaves no files: remove pictures, and set memory_bytes in \
-                           the workload";
-                return Err(why.to_owned());
+            for fs in &self.fs {
+                task.file_system(fs).map_err(|error| error.to_string())?;
             }
-            return self.variants().iter().try_for_each(|variant| self.metadata(scale, variant).map(drop));
-        }
-        if scale.is_personality() {
-            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                return Err("personalities support neither memory_bytes nor pictures".to_owned());
+            let asks = !scale.memory_bytes.is_empty() || !scale.pictures.is_empty();
+            if asks && !task.supports_memory_and_pictures() {
+                return Err(format!("{kind} supports neither memory_bytes nor pictures"));
             }
-            return self.variants().iter().try_for_each(|variant| self.personality(scale, variant).map(drop));
         }
-        if scale.is_laboratory() {
-            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                return Err("the laboratory supports neither memory_bytes nor pictures".to_owned());
+        Ok(kinds)
+    }
+
+    /// The sides that its tasks measure.
+    fn sides(&self) -> Result<Vec<&'static str>, String> {
+        let mut sides = Vec::new();
+        for scale in self.scale.values() {
+            for variant in self.variants() {
+                sides.extend(self.task(scale, &variant)?.sides());
             }
-            return self.variants().iter().try_for_each(|variant| self.laboratory(scale, variant).map(drop));
         }
-        if scale.is_verification() {
-            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                return Err("verifications support neither memory_bytes nor pictures".to_owned());
-            }
-            return self
-                .variants()
-                .iter()
-                .try_for_each(|variant| self.verification(scale, variant).map(drop));
-        }
-        if scale.is_profiled() {
-            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                return Err("agings by profile support neither memory_bytes nor pictures".to_owned());
-            }
-            return self.variants().iter().try_for_each(|variant| self.profiled(scale, variant).map(drop));
-        }
-        self.variants().iter().try_for_each(|variant| self.workload(scale, variant).map(drop))
+        sides.sort_unstable();
+        sides.dedup();
+        Ok(sides)
     }
 
     fn validate_check(&self, check: &Check) -> Result<(), String> {
@@ -129,24 +96,11 @@ impl Experiment {
         if let Some(with) = &rule.correlates_with {
             known(with).map_err(|why| format!("correlates_with: {why}"))?;
         }
-        let sideless = self.fs.is_empty() || self.scale.values().any(Scale::is_metadata);
-        let simulated = self.scale.values().any(Scale::is_laboratory);
-        // In the laboratory, the measure determines whether there are sides.
-        let of_both = [ONLY, SUBJECTS[0], SUBJECTS[1]];
-        let of_verification = [ONLY, verification::SIDES[0], verification::SIDES[1]];
-        let of_profiles = [ONLY, profiled::SIDES[0], profiled::SIDES[1]];
-        let any = |of: fn(&Scale) -> bool| self.scale.values().any(of);
-        let sides: &[&str] = match () {
-            () if sideless => &[ONLY],
-            () if simulated => &of_both,
-            () if any(Scale::is_verification) => &of_verification,
-            () if any(Scale::is_profiled) => &of_profiles,
-            () => &SUBJECTS,
-        };
+        let sides = self.sides()?;
         let fs: Vec<&str> = self.fs.iter().map(String::as_str).collect();
         let options = self.option_names();
         for (key, named, there) in [
-            ("side", std::slice::from_ref(&check.side), sides),
+            ("side", std::slice::from_ref(&check.side), &sides),
             ("fs", &check.fs, &fs),
             ("options", &check.options, &options),
             ("over_options", &rule.over_options, &options),

@@ -167,8 +167,8 @@ fn spec_of(args: &Metadata, ranks: Ranks, backend: Backend) -> Result<MetadataSp
         memory_bytes: args.memory,
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
-        member: || super::self_command("metadata-rank"),
-        apart: || super::self_command("metadata-subprocess"),
+        rank_command: || super::self_command("metadata-rank"),
+        subprocess: || super::self_command("metadata-subprocess"),
         command: crate::commands::command_line(),
     })
 }

@@ -81,7 +81,7 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
         scale: how.scale.clone(),
         work: how.work.work.clone(),
         store: how.store.named(),
-        apart: || super::super::bench::self_command("metadata-subprocess"),
+        subprocess: || super::super::bench::self_command("metadata-subprocess"),
         command: super::super::command_line(),
     };
     let all = lab::reproduce_all(&spec, &mut Progress::new())?;

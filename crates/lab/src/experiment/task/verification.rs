@@ -1,44 +1,41 @@
 //! Verification in experiments: compares a real file system, aged by a synthetic workload, with one on which the workload of its snapshots
 //! was replayed (Smith and Seltzer 1997, Figures 3 and 4).
 
-use super::cell::Cell;
-use super::outcome::ONLY;
-use super::spec::Scale;
+use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::Error;
-use crate::series::Identity;
+use crate::experiment::cell::Cell;
+use crate::experiment::outcome::ONLY;
+use crate::experiment::spec::Scale;
 use crate::verify::{Case, Verified, compare_sides};
 use activity::ActivitySet;
-use disk::Session;
 use fs::Location;
+use results::Measurement;
 use results::measures::{self, Measure};
-use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use serde_json::{Value, json};
 use workload::snapshots::{Options, ShortLived};
 use workload::synthetic::SyntheticOptions;
 
 /// Parameters of a verification in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Verification {
+struct Verification {
     /// The meaning of a round.
-    pub by: By,
+    by: By,
     /// How the workload is derived from the snapshots.
-    pub method: Method,
+    method: Method,
     /// Days of work.
-    pub days: u64,
+    days: u64,
     /// Number of concurrent tasks.
     #[serde(rename(serialize = "at_once"), alias = "at_once")]
-    pub concurrency: usize,
+    concurrency: usize,
     /// Intervals per day and GiB.
     #[serde(rename(serialize = "windows"), alias = "windows")]
-    pub intervals: u64,
+    intervals: u64,
     /// Share of the file system in use at the end.
-    pub fullness: f64,
+    fullness: f64,
     /// The replay syncs after this many bytes.
-    pub write_back_bytes: u64,
+    write_back_bytes: u64,
 }
 
 impl Default for Verification {
@@ -58,7 +55,7 @@ impl Default for Verification {
 /// The meaning of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+enum By {
     /// A day of the synthetic workload; day 0 is the initial filling.
     Day,
     /// The upper bound of a class of file sizes on the last day: files larger than half of it.
@@ -68,7 +65,7 @@ pub enum By {
 /// How a workload is derived from snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+enum Method {
     /// From all metadata in the snapshots.
     #[serde(rename(serialize = "told"), alias = "told")]
     FullMetadata,
@@ -76,18 +73,16 @@ pub enum Method {
     Published,
 }
 
-/// The kind of this workload in an experiment file.
-pub(super) const KIND: &str = "verify";
+inventory::submit!(TaskKind::new::<Verification>("verify", Vec::new));
 
 /// The sides.
-pub(super) const SIDES: [&str; 2] = ["real", "replayed"];
+const SIDES: [&str; 2] = ["real", "replayed"];
 
-impl Verification {
-    /// Refuses parameters that cannot run.
-    pub(super) fn check(&self, rounds: &[u64]) -> Result<(), Error> {
+impl Task for Verification {
+    fn check(&self, _cell: &Cell, scale: &Scale) -> Result<(), Error> {
         let days = self.days;
-        match rounds.last() {
-            Some(&day) if self.by == By::Day && day > days => {
+        match scale.last() {
+            day if self.by == By::Day && day > days => {
                 Err(Error::Refused(format!("no day {day}: the simulated history has {days} days")))
             }
             _ if self.concurrency == 0 || self.intervals == 0 || self.write_back_bytes == 0 => {
@@ -100,6 +95,26 @@ impl Verification {
         }
     }
 
+    fn parameters(&self, _scale: &Scale, _disks: &[NamedDisk]) -> Result<Value, Error> {
+        Ok(json!({ "verify": self }))
+    }
+
+    fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        at.record_all(|at| {
+            let verified = self.verified(at)?;
+            Ok(match self.by {
+                By::Day => days(&verified),
+                By::SizeClass => size_classes(&verified),
+            })
+        })
+    }
+
+    fn sides(&self) -> &'static [&'static str] {
+        &[ONLY, SIDES[0], SIDES[1]]
+    }
+}
+
+impl Verification {
     fn workload(&self, seed: u64) -> Options {
         match self.method {
             Method::FullMetadata => Options::full_metadata(seed),
@@ -109,59 +124,28 @@ impl Verification {
             },
         }
     }
-}
 
-/// A verification to run.
-pub(super) struct Verifying<'a> {
-    pub cell: &'a Cell<Verification>,
-    pub scale: &'a Scale,
-    pub store: &'a Store,
-    pub session: &'a Arc<Session>,
-    pub identity: &'a Identity,
-    /// The full command line, for the record.
-    pub command: &'a str,
-    /// Directory for both file systems.
-    pub images: &'a Path,
-    pub watch: &'a mut dyn Watch,
-}
-
-impl Verifying<'_> {
-    /// Measures all rounds, unless the store holds them.
-    pub fn run(&mut self) -> Result<(), Error> {
-        let rounds = &self.scale.rounds;
-        if self.identity.has_all(self.store, rounds)? {
-            return Ok(());
-        }
-        let (task, size_bytes, seed) = (&self.cell.task, self.scale.size_bytes, self.cell.seed);
+    fn verified(&self, at: &mut Measuring) -> Result<Verified, Error> {
+        let (size_bytes, seed) = (at.scale.size_bytes, at.cell.seed);
+        let images = at.images()?;
         let case = Case::Synthetic {
             synthetic: SyntheticOptions {
                 size_bytes,
-                days: task.days,
-                concurrency: task.concurrency,
-                intervals: task.intervals,
-                fullness: task.fullness,
+                days: self.days,
+                concurrency: self.concurrency,
+                intervals: self.intervals,
+                fullness: self.fullness,
                 seed,
             },
-            options: task.workload(seed),
-            write_back_bytes: task.write_back_bytes,
-            volume: self.cell.volume(size_bytes, Location::Image(self.images.to_owned()), None)?,
+            options: self.workload(seed),
+            write_back_bytes: self.write_back_bytes,
+            volume: at.cell.volume(size_bytes, Location::Image(images.path().to_owned()), None)?,
         };
-        let verified = compare_sides(self.session, self.images, KIND, &case, None, self.watch)?;
-        let found = match task.by {
-            By::Day => days(&verified),
-            By::SizeClass => size_classes(&verified),
-        };
-        for (round, numbers) in found.into_iter().filter(|(round, _)| rounds.contains(round)) {
-            self.identity.record(self.store, round, (self.command, seed), &numbers)?;
-        }
-        Ok(())
+        compare_sides(at.session, images.path(), "verify", &case, None, at.watch)
     }
 }
 
-/// The measurements, by round.
-type Found = BTreeMap<u64, Vec<Measurement>>;
-
-fn days(verified: &Verified) -> Found {
+fn days(verified: &Verified) -> Rounds {
     let (mut sum, mut count) = (0.0, 0.0);
     let of = |day: &crate::verify::Day| {
         let mut numbers = both(measures::LAYOUT_SCORE, [day.real_score, day.replayed_score]);
@@ -177,7 +161,7 @@ fn days(verified: &Verified) -> Found {
     verified.days.iter().map(|day| day.day).zip(verified.days.iter().map(of)).collect()
 }
 
-fn size_classes(verified: &Verified) -> Found {
+fn size_classes(verified: &Verified) -> Rounds {
     let of = |class: &crate::verify::SizeScores| {
         let mut numbers = both(measures::LAYOUT_SCORE, [class.real_score, class.replayed_score]);
         let files = [class.real_files, class.replayed_files].map(|files| Some(files as f64));

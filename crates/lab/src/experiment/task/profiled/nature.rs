@@ -2,7 +2,7 @@
 //! that profile. Compares the free space of both: the free extents, and the fragments of a new file (Kadekodi et al. 2017, Figures 2
 //! and 3).
 
-use super::{Aging, By, Found, Profiling};
+use super::{Aging, By, Rounds, Run};
 use crate::Error;
 use crate::experiment::outcome::ONLY;
 use crate::verify::distance;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use workload::synthetic::{SyntheticOptions, SyntheticWorkload};
 
 /// The sides: aged by the synthetic workload, and aged by the profile.
-pub(in crate::experiment) const SIDES: [&str; 2] = ["real", "aged"];
+pub(super) const SIDES: [&str; 2] = ["real", "aged"];
 
 /// The free space of a side.
 struct Free {
@@ -25,9 +25,9 @@ struct Free {
     fragments: BTreeMap<u64, u64>,
 }
 
-impl Profiling<'_> {
-    pub(super) fn compare_with_nature(&mut self) -> Result<Found, Error> {
-        let (task, size_bytes, seed) = (&self.cell.task, self.scale.size_bytes, self.cell.seed);
+impl Run<'_, '_> {
+    pub(super) fn compare_with_nature(&mut self) -> Result<Rounds, Error> {
+        let (task, size_bytes, seed) = (self.task, self.at.scale.size_bytes, self.at.cell.seed);
         let mut real = self.fresh(SIDES[0], None)?;
         let options = SyntheticOptions {
             size_bytes,
@@ -37,7 +37,7 @@ impl Profiling<'_> {
             fullness: task.fullness,
             seed,
         };
-        work(real.as_mut(), &options, self.watch)?;
+        work(real.as_mut(), &options, self.at.watch)?;
         let captured = profile::capture(real.root(), super::NATURE, AgeBy::Birth, 1)?;
         let fullness = probe::census(real.root())?.allocated_bytes as f64 / size_bytes as f64;
         let nature = self.free(real.as_mut())?;
@@ -47,12 +47,12 @@ impl Profiling<'_> {
         let conditions = task.conditions(captured.profile, size_bytes, fullness, seed);
         let mut aging = Aging::begin(&conditions)?;
         let mut aged = self.fresh(SIDES[1], Some(aging.inodes))?;
-        self.watch.phase(&format!("{}: aging with the profile nature", self.identity.name), None);
-        aging.advance(aged.as_ref(), 100, self.watch)?;
+        self.at.watch.phase(&format!("{}: aging with the profile nature", self.at.identity.name), None);
+        aging.advance(aged.as_ref(), 100, self.at.watch)?;
         let synthetic = self.free(aged.as_mut())?;
         aged.close()?;
         self.discard(SIDES[1])?;
-        Ok(found(&self.scale.rounds, task.by, [&nature, &synthetic]))
+        Ok(found(&self.at.scale.rounds, task.by, [&nature, &synthetic]))
     }
 
     /// Measures the free space, and the fragments of a new file of each size, one file at a time.
@@ -60,10 +60,10 @@ impl Profiling<'_> {
         target.sync()?;
         let extents: Vec<Extent> = target
             .free_extents()?
-            .ok_or_else(|| Error::Refused(format!("{} does not report free extents", self.cell.fs)))?;
+            .ok_or_else(|| Error::Refused(format!("{} does not report free extents", self.at.cell.fs)))?;
         let mut fragments = BTreeMap::new();
-        if self.cell.task.by == By::NewFile {
-            for &bytes in &self.scale.rounds {
+        if self.task.by == By::NewFile {
+            for &bytes in &self.at.scale.rounds {
                 fragments.insert(bytes, probe::new_file(target.root(), bytes)?.fragments);
                 // Freed blocks are reused only after the deletion is on disk.
                 target.sync()?;
@@ -104,7 +104,7 @@ impl Free {
     }
 }
 
-fn found(rounds: &[u64], by: By, both: [&Free; 2]) -> Found {
+fn found(rounds: &[u64], by: By, both: [&Free; 2]) -> Rounds {
     let [real, aged] = both;
     let doublings = |free: &Free| -> Vec<(f64, f64)> {
         free.lengths.iter().map(|&len| ((len as f64).log2(), 1.0)).collect()

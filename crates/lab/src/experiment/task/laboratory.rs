@@ -1,34 +1,35 @@
 //! The allocator laboratory: simulated file systems, aged and measured at the speed of memory (Smith and Seltzer 1997, Figures 1, 2 and 5
 //! to 8, and both tables).
 
-use super::cell::Cell;
-use super::outcome::ONLY;
-use super::spec::Scale;
+use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::Error;
 use crate::compare::SUBJECTS;
-use crate::series::Identity;
+use crate::experiment::cell::Cell;
+use crate::experiment::outcome::ONLY;
+use crate::experiment::spec::Scale;
 use disk::model::Model;
 use ffs::benchmark::{HotFiles, SequentialPoint};
 use ffs::{History, Measures, SimulatedFs};
+use fs::FileSystem;
+use results::Measurement;
 use results::measures::{self, Measure};
-use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
 
 /// Parameters of a simulation in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Laboratory {
+struct Laboratory {
     /// The allocation policy.
-    pub policy: String,
+    policy: String,
     /// The meaning of a round, which determines what is measured.
-    pub by: By,
+    by: By,
     /// The policy to compare throughput with.
-    pub beside: Option<String>,
+    beside: Option<String>,
     /// File size of the sequential benchmark after each day, in bytes; without it the benchmark does not run.
-    pub file_bytes: Option<u64>,
+    file_bytes: Option<u64>,
     /// Number of runs of the sequential benchmark, each with its files at other positions.
-    pub placements: u32,
+    placements: u32,
 }
 
 impl Default for Laboratory {
@@ -40,7 +41,7 @@ impl Default for Laboratory {
 /// The meaning of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+enum By {
     /// A day of the history; measures at its end.
     Day,
     /// A file size of the sequential benchmark, after the whole history and on an empty file system.
@@ -51,17 +52,15 @@ pub enum By {
     Fullness,
 }
 
-/// The kind of this workload in an experiment file.
-pub(super) const KIND: &str = "laboratory";
+inventory::submit!(TaskKind::new::<Laboratory>("laboratory", Vec::new));
 
-impl Laboratory {
-    /// Refuses parameters that cannot run on file systems of the kind `fs`.
-    pub(super) fn check(&self, fs: &str, size_bytes: u64, rounds: &[u64]) -> Result<(), Error> {
-        let kind = kind(fs)?;
+impl Task for Laboratory {
+    fn check(&self, cell: &Cell, scale: &Scale) -> Result<(), Error> {
+        let kind = kind(&cell.fs)?;
         for policy in std::iter::once(&self.policy).chain(&self.beside) {
-            kind.create(policy, size_bytes).map_err(refused)?;
+            kind.create(policy, scale.size_bytes).map_err(refused)?;
         }
-        match (self.by, rounds.last()) {
+        match (self.by, scale.rounds.last()) {
             (By::Fullness, Some(&percent)) if percent > 100 => {
                 Err(Error::Refused(format!("fullness cannot be {percent} %: the maximum is 100")))
             }
@@ -72,10 +71,33 @@ impl Laboratory {
             _ => Ok(()),
         }
     }
+
+    fn parameters(&self, _scale: &Scale, disks: &[NamedDisk]) -> Result<Value, Error> {
+        let models: Vec<&Model> = disks.iter().map(|disk| &disk.model).collect();
+        Ok(json!({ "laboratory": self, "disks": models }))
+    }
+
+    fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        at.record_all(|at| {
+            let (name, fs) = (&at.identity.name, &at.cell.fs);
+            let phase = format!("{name}: {} days on {fs}, {}", ffs::HISTORY_DAYS, self.policy);
+            at.watch.phase(&phase, None);
+            Simulation { task: self, cell: at.cell, scale: at.scale, models: at.models() }.run()
+        })
+    }
+
+    /// The measure determines whether there are sides.
+    fn sides(&self) -> &'static [&'static str] {
+        &[ONLY, SUBJECTS[0], SUBJECTS[1]]
+    }
+
+    fn file_system(&self, name: &str) -> Result<Option<&'static dyn FileSystem>, Error> {
+        kind(name).map(|_| None)
+    }
 }
 
 /// Finds a kind of simulated file system by its name in an experiment.
-pub(super) fn kind(name: &str) -> Result<SimulatedFs, Error> {
+fn kind(name: &str) -> Result<SimulatedFs, Error> {
     let kinds = [SimulatedFs::Fast, SimulatedFs::Extents];
     kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
         let names = kinds.map(SimulatedFs::name).join(", ");
@@ -84,42 +106,22 @@ pub(super) fn kind(name: &str) -> Result<SimulatedFs, Error> {
 }
 
 /// A simulated file system to age and measure.
-pub(super) struct Simulating<'a> {
-    pub cell: &'a Cell<Laboratory>,
-    pub scale: &'a Scale,
-    pub store: &'a Store,
-    pub identity: &'a Identity,
+struct Simulation<'a> {
+    task: &'a Laboratory,
+    cell: &'a Cell,
+    scale: &'a Scale,
     /// The disks used to compute throughput.
-    pub models: &'a [Model],
-    /// The full command line, for the record.
-    pub command: &'a str,
-    pub watch: &'a mut dyn Watch,
+    models: Vec<Model>,
 }
 
-/// The measurements, by round.
-type Found = BTreeMap<u64, Vec<Measurement>>;
-
-impl Simulating<'_> {
-    /// Measures all rounds, unless the store holds them.
-    pub fn run(&mut self) -> Result<(), Error> {
-        if self.identity.has_all(self.store, &self.scale.rounds)? {
-            return Ok(());
-        }
-        let Cell { fs, task, .. } = self.cell;
-        self.watch.phase(
-            &format!("{}: {} days on {fs}, {}", self.identity.name, ffs::HISTORY_DAYS, task.policy),
-            None,
-        );
-        let found = match task.by {
+impl Simulation<'_> {
+    fn run(&self) -> Result<Rounds, Error> {
+        match self.task.by {
             By::Day => self.days(),
             By::FileSize => self.file_sizes(),
             By::SizeClass => self.size_classes(),
             By::Fullness => self.fullnesses(),
-        }?;
-        for (round, numbers) in found {
-            self.identity.record(self.store, round, (self.command, self.cell.seed), &numbers)?;
         }
-        Ok(())
     }
 
     /// Ages a file system with a policy up to `fullness`; calls `look` at the end of each day.
@@ -146,9 +148,9 @@ impl Simulating<'_> {
         looked.map(|()| simulation)
     }
 
-    fn days(&self) -> Result<Found, Error> {
-        let mut found = Found::new();
-        self.aged(&self.cell.task.policy, ffs::FINAL_FULLNESS, |now| {
+    fn days(&self) -> Result<Rounds, Error> {
+        let mut found = Rounds::new();
+        self.aged(&self.task.policy, ffs::FINAL_FULLNESS, |now| {
             let day = now.counts().checkpoints;
             if self.scale.rounds.contains(&day) {
                 found.insert(day, self.state(now)?);
@@ -158,9 +160,9 @@ impl Simulating<'_> {
         Ok(found)
     }
 
-    fn fullnesses(&self) -> Result<Found, Error> {
+    fn fullnesses(&self) -> Result<Rounds, Error> {
         let measured = |percent: &u64| {
-            let aged = self.aged(&self.cell.task.policy, *percent as f64 / 100.0, |_| Ok(()))?;
+            let aged = self.aged(&self.task.policy, *percent as f64 / 100.0, |_| Ok(()))?;
             Ok((*percent, self.state(aged.as_ref())?))
         };
         self.scale.rounds.iter().map(measured).collect()
@@ -168,9 +170,9 @@ impl Simulating<'_> {
 
     /// All measurements of the current state of a file system.
     fn state(&self, now: &dyn ffs::Simulation) -> Result<Vec<Measurement>, Error> {
-        let task = &self.cell.task;
+        let task = self.task;
         let mut numbers = of_files(&now.measure());
-        for model in self.models {
+        for model in &self.models {
             let cost = now.scan_s_per_gib(model);
             numbers.extend(cost.map(|cost| on(measures::MODELLED_S_PER_GIB, ONLY, model, cost)));
             let hot = now.hot_files(model);
@@ -186,10 +188,10 @@ impl Simulating<'_> {
         Ok(numbers)
     }
 
-    fn file_sizes(&self) -> Result<Found, Error> {
-        let task = &self.cell.task;
-        let mut found = Found::new();
-        for model in self.models {
+    fn file_sizes(&self) -> Result<Rounds, Error> {
+        let task = self.task;
+        let mut found = Rounds::new();
+        for model in &self.models {
             let of_policy = self.sequential(&task.policy, model)?;
             let beside = task.beside.as_deref().map(|policy| self.sequential(policy, model)).transpose()?;
             for (side, subject) in SUBJECTS.into_iter().enumerate() {
@@ -215,14 +217,14 @@ impl Simulating<'_> {
         let empty = kind(&self.cell.fs)?.create(policy, self.scale.size_bytes).map_err(refused)?;
         let aged = self.aged(policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
         let of = |simulation: &dyn ffs::Simulation| {
-            simulation.sequential(model, &self.scale.rounds, self.cell.task.placements).map_err(failed)
+            simulation.sequential(model, &self.scale.rounds, self.task.placements).map_err(failed)
         };
         Ok([of(aged.as_ref())?, of(empty.as_ref())?])
     }
 
-    fn size_classes(&self) -> Result<Found, Error> {
-        let aged = self.aged(&self.cell.task.policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
-        let mut found = Found::new();
+    fn size_classes(&self) -> Result<Rounds, Error> {
+        let aged = self.aged(&self.task.policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
+        let mut found = Rounds::new();
         for class in aged.measure().by_size {
             if !self.scale.rounds.contains(&class.upper_bytes) {
                 continue;

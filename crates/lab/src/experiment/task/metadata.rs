@@ -5,51 +5,48 @@
 //! busy time of the disk is recorded as well: if it is all of the time, the drive limits the rate; if it is a small part, this machine
 //! does.
 
-use super::cell::Cell;
-use super::outcome::ONLY;
-use super::spec::Scale;
+use super::{Measuring, NamedDisk, Task, TaskKind};
 use crate::Error;
 use crate::bench::{begins, record_phase};
 use crate::error::unless_interrupted;
-use crate::series::{Checkpoint, Identity};
-use bench::metadata::{
-    self, Backend, Phase, PhaseOutcome, Ranks, Settings, SizeDistribution, Stonewall, Task,
-};
+use crate::experiment::cell::Cell;
+use crate::experiment::outcome::ONLY;
+use crate::experiment::spec::Scale;
+use crate::series::Checkpoint;
+use bench::metadata::{self, Backend, Phase, PhaseOutcome, Ranks, Settings, SizeDistribution, Stonewall};
 use disk::modelled::Clock;
-use disk::{MemoryLimit, Session};
+use disk::{MemoryLimit, Scratch};
 use fs::{Location, Target};
 use results::measures::{self, MeasureInstance};
-use results::{Measurement, Store, Watch};
+use results::{Measurement, Watch};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Parameters of the benchmark in an experiment file. The defaults are those of the report (section 3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Metadata {
+struct Metadata {
     /// Data sets per process.
-    pub data_sets: u32,
+    data_sets: u32,
     /// Objects created in each data set beforehand …
-    pub precreate: u64,
+    precreate: u64,
     /// … and processed in each repeat.
-    pub iterations: u64,
+    iterations: u64,
     /// Whether both numbers are totals for all processes instead of per process.
-    pub shared: bool,
+    shared: bool,
     /// Repeats of the benchmark phase, if the rounds are numbers of processes.
-    pub repeats: u32,
+    repeats: u32,
     /// Object size.
-    pub object_bytes: u64,
+    object_bytes: u64,
     /// Memory limit for all processes together, including what is cached for them.
-    pub memory_bytes: Option<u64>,
+    memory_bytes: Option<u64>,
     /// Whether the memory limit applies: a setting may lift it.
-    pub limited: bool,
+    limited: bool,
     /// Number of processes; the rounds are then repeats.
-    pub processes: Option<u32>,
+    processes: Option<u32>,
     /// Seconds after which a repeat starts no further iteration.
-    pub stonewall_s: Option<u64>,
+    stonewall_s: Option<u64>,
 }
 
 impl Default for Metadata {
@@ -69,12 +66,10 @@ impl Default for Metadata {
     }
 }
 
-/// The kind of this workload in an experiment file.
-pub(super) const KIND: &str = "metadata";
+inventory::submit!(TaskKind::new::<Metadata>("metadata", phase_measures));
 
-impl Metadata {
-    /// Refuses what cannot run in `rounds`, as far as that is known before anything is created.
-    pub(super) fn check(&self, seed: u64, rounds: &[u64]) -> Result<(), Error> {
+impl Task for Metadata {
+    fn check(&self, cell: &Cell, scale: &Scale) -> Result<(), Error> {
         if let Some(bytes) = self.limit_bytes() {
             MemoryLimit::available()?;
             if bytes < LEAST_MEMORY_BYTES {
@@ -82,23 +77,42 @@ impl Metadata {
                 return Err(Error::Refused(format!("{why}; use at least {LEAST_MEMORY_BYTES}")));
             }
         }
-        for round in rounds {
-            let (processes, settings) = self.at(*round, rounds, seed);
+        for round in &scale.rounds {
+            let (processes, settings) = self.at(*round, scale, cell.seed);
             let refused = |error: metadata::Error| Error::Refused(format!("round {round}: {error}"));
             settings.check(processes).map_err(refused)?;
         }
         Ok(())
     }
 
+    fn parameters(&self, scale: &Scale, disks: &[NamedDisk]) -> Result<Value, Error> {
+        let mut parameters = json!({ "metadata": self, "disk": disks[0].model });
+        if self.processes.is_some() {
+            // One run contains all repeats.
+            parameters["last_round"] = json!(scale.last());
+        }
+        Ok(parameters)
+    }
+
+    fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        let images = at.images()?;
+        Benchmark { task: self, images, at }.run()
+    }
+
+    fn is_per_disk(&self) -> bool {
+        true
+    }
+}
+
+impl Metadata {
     fn limit_bytes(&self) -> Option<u64> {
         self.memory_bytes.filter(|_| self.limited)
     }
 
     /// The processes of a round, and the settings of each.
-    fn at(&self, round: u64, rounds: &[u64], seed: u64) -> (u32, Settings) {
-        let last = *rounds.last().expect("a scale has a round");
+    fn at(&self, round: u64, scale: &Scale, seed: u64) -> (u32, Settings) {
         let (processes, repeats) = match self.processes {
-            Some(processes) => (processes, last),
+            Some(processes) => (processes, scale.last()),
             None => (round.try_into().unwrap_or(u32::MAX), u64::from(self.repeats)),
         };
         let each = |objects: u64| match self.shared {
@@ -123,36 +137,24 @@ impl Metadata {
 /// The minimum memory limit; the processes alone would use up a smaller one.
 const LEAST_MEMORY_BYTES: u64 = 8 << 20;
 
-/// A file system on a disk to measure with the benchmark.
-pub(super) struct Measuring<'a> {
-    pub cell: &'a Cell<Metadata>,
-    /// The name of the disk in the experiment.
-    pub disk: &'a str,
-    /// The name of its model.
-    pub model: &'a str,
-    pub scale: &'a Scale,
-    pub store: &'a Store,
-    pub session: &'a Arc<Session>,
-    pub identity: &'a Identity,
-    /// Command for a run in a separate process.
-    pub apart: fn() -> Command,
-    /// The full command line, for the record.
-    pub command: &'a str,
-    /// Directory for the stores of the disks.
-    pub images: &'a Path,
-    pub watch: &'a mut dyn Watch,
+/// The benchmark on a disk.
+struct Benchmark<'t, 'a> {
+    task: &'t Metadata,
+    /// Directory for the store of the disk.
+    images: Scratch,
+    at: &'t mut Measuring<'a>,
 }
 
-impl Measuring<'_> {
+impl Benchmark<'_, '_> {
     /// Measures the rounds that the store does not hold yet.
-    pub fn run(&mut self) -> Result<(), Error> {
+    fn run(&mut self) -> Result<(), Error> {
         let mut left = Vec::new();
-        for round in &self.scale.rounds {
-            if self.identity.find(self.store, Checkpoint::Round(*round))?.is_none() {
+        for round in &self.at.scale.rounds {
+            if self.at.identity.find(self.at.store, Checkpoint::Round(*round))?.is_none() {
                 left.push(*round);
             }
         }
-        match self.cell.task.processes {
+        match self.task.processes {
             // One run contains all repeats.
             Some(_) if !left.is_empty() => self.measure(*left.last().expect("is not empty"), &left),
             Some(_) => Ok(()),
@@ -163,22 +165,26 @@ impl Measuring<'_> {
     /// Executes the run of a round, and records it for all `rounds` that it contains.
     fn measure(&mut self, round: u64, rounds: &[u64]) -> Result<(), Error> {
         let begin = |round: &u64| {
-            let run =
-                self.identity.begin(self.store, Checkpoint::Round(*round), self.command, self.cell.seed)?;
+            let run = self.at.identity.begin(
+                self.at.store,
+                Checkpoint::Round(*round),
+                self.at.command,
+                self.at.cell.seed,
+            )?;
             Ok((*round, run))
         };
         let runs = rounds.iter().map(begin).collect::<Result<Vec<_>, Error>>()?;
         let measured = unless_interrupted(self.phases(round));
         for (round, run) in runs {
             let recorded = measured.as_ref().map_err(again).and_then(|phases| {
-                let repeat = self.cell.task.processes.map(|_| round);
-                self.store.record_all(run, &numbers(phases, repeat, self.model))?;
+                let repeat = self.task.processes.map(|_| round);
+                self.at.store.record_all(run, &numbers(phases, repeat, self.at.disks[0].model.name()))?;
                 for (place, (outcome, _)) in phases.iter().enumerate() {
-                    record_phase(self.store, run, place, outcome)?;
+                    record_phase(self.at.store, run, place, outcome)?;
                 }
                 Ok(())
             });
-            self.store.end_with(run, &recorded)?;
+            self.at.store.end_with(run, &recorded)?;
             recorded?;
         }
         Ok(())
@@ -186,31 +192,32 @@ impl Measuring<'_> {
 
     /// Runs all phases on a fresh file system. Returns each with the seconds during which its disk was busy.
     fn phases(&mut self, round: u64) -> Result<Vec<(PhaseOutcome, f64)>, Error> {
-        let (cell, scale) = (self.cell, self.scale);
-        let (processes, settings) = cell.task.at(round, &scale.rounds, cell.seed);
-        let dir = self.images.join("disk");
+        let (cell, scale) = (self.at.cell, self.at.scale);
+        let (processes, settings) = self.task.at(round, scale, cell.seed);
+        let dir = self.images.path().join("disk");
         let location =
-            Location::Modelled { dir: dir.clone(), model: self.disk.to_owned(), clock: Clock::Real };
+            Location::Modelled { dir: dir.clone(), model: self.at.disks[0].name.clone(), clock: Clock::Real };
         let objects = settings.precreate * u64::from(settings.data_sets) * u64::from(processes);
         let dirs = u64::from(settings.data_sets + 1) * u64::from(processes) + 1;
         let mut volume = cell.volume(scale.size_bytes, location, Some(objects + dirs))?;
-        let name = &self.identity.name;
-        self.watch.phase(&format!("{name}: creating the file system, {processes} processes"), None);
-        let target = fs::make(self.session, &mut volume, None)?;
-        let limit = cell.task.limit_bytes().map(|bytes| MemoryLimit::new(self.session, bytes)).transpose()?;
-        let mut command = (self.apart)();
+        let name = &self.at.identity.name;
+        self.at.watch.phase(&format!("{name}: creating the file system, {processes} processes"), None);
+        let target = fs::make(self.at.session, &mut volume, None)?;
+        let limit =
+            self.task.limit_bytes().map(|bytes| MemoryLimit::new(self.at.session, bytes)).transpose()?;
+        let mut command = (self.at.subprocess)();
         limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
         let backend = Backend::Posix { root: target.root().join("objects") };
         let title = format!("{name}, {processes} processes");
         let mut recorder = Recorder {
             title,
             target: target.as_ref(),
-            watch: self.watch,
+            watch: &mut *self.at.watch,
             begun_ns: 0,
             failed: None,
             phases: Vec::new(),
         };
-        let task = Task { settings, ranks: Ranks::Processes(processes), backend, run_info: None };
+        let task = metadata::Task { settings, ranks: Ranks::Processes(processes), backend, run_info: None };
         let done = metadata::run_in_subprocess(&mut command, &task, &disk::interrupted, &mut recorder);
         let (failed, phases) = (recorder.failed.take(), recorder.phases);
         failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;
@@ -271,14 +278,12 @@ impl metadata::PhaseObserver for Recorder<'_> {
     }
 }
 
-/// Example measures of a phase, for messages.
-pub(super) const EXAMPLES: &str = "benchmark_objects_per_s, benchmark_disk_share";
-
-/// Whether `name` is a measure of a phase.
-pub(super) fn is_measure(name: &str) -> bool {
+/// The measures of phases.
+fn phase_measures() -> Vec<String> {
     let families = [measures::PHASE_OBJECTS_PER_S, measures::PHASE_DISK_SHARE];
     let phases = [Phase::Precreate, Phase::Benchmark, Phase::Cleanup];
-    phases.iter().any(|phase| families.iter().any(|family| family.of(phase.name()).name() == name))
+    let of = |family: &measures::Measure| phases.map(|phase| family.of(phase.name()).name().to_owned());
+    families.iter().flat_map(of).collect()
 }
 
 /// The measurements of a run: of all its repeats, or of one.

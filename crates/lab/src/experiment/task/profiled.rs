@@ -3,41 +3,37 @@
 
 mod nature;
 
-use super::cell::Cell;
-use super::outcome::ONLY;
-use super::spec::Scale;
-use crate::series::Identity;
+use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
+use crate::experiment::cell::Cell;
+use crate::experiment::outcome::ONLY;
+use crate::experiment::spec::Scale;
 use crate::{Error, site};
-use disk::Session;
+use disk::Scratch;
 use fs::{Location, Target};
 use results::measures::{self, Measure};
-use results::{Measurement, Store, Watch};
+use results::{Measurement, Watch};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use serde_json::{Value, json};
 use std::time::Instant;
 use workload::profile::ProfileDriver;
 use workload::{AgingStats, Conditions, Driver as _, Method, Segment, Terms};
 
-pub(super) use nature::SIDES;
-
 /// Parameters of the aging in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Profiled {
+struct Profiled {
     /// The profile. `nature` captures the profile of a file system aged by a synthetic workload.
-    pub profile: String,
+    profile: String,
     /// How operations are chosen.
-    pub method: Method,
+    method: Method,
     /// The meaning of a round.
-    pub by: By,
+    by: By,
     /// Share of the capacity in live files at the end; with `nature`, the share of the original.
-    pub fullness: f64,
+    fullness: f64,
     /// Bytes created over capacity; without it the method decides.
-    pub overwrites: Option<f64>,
+    overwrites: Option<f64>,
     /// Days of the synthetic workload.
-    pub days: u64,
+    days: u64,
 }
 
 impl Default for Profiled {
@@ -56,7 +52,7 @@ impl Default for Profiled {
 /// The meaning of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+enum By {
     /// The share of all operations of the aging, in percent.
     Operations,
     /// The lower bound of a class of free extent lengths, which ends below twice that length.
@@ -65,17 +61,15 @@ pub enum By {
     NewFile,
 }
 
-/// The kind of this workload in an experiment file.
-pub(super) const KIND: &str = "profile";
+inventory::submit!(TaskKind::new::<Profiled>("profile", Vec::new));
 
 /// Names the profile of a naturally aged file system.
 const NATURE: &str = "nature";
 
-impl Profiled {
-    /// Refuses parameters that cannot run.
-    pub(super) fn check(&self, rounds: &[u64]) -> Result<(), Error> {
+impl Task for Profiled {
+    fn check(&self, _cell: &Cell, scale: &Scale) -> Result<(), Error> {
         let refuse = |why: &str| Err(Error::Refused(why.to_owned()));
-        let last = *rounds.last().expect("a scale has a round");
+        let last = scale.last();
         match (self.by, self.profile == NATURE) {
             (By::Operations, true) => refuse("by = \"operations\" needs a profile other than nature"),
             (By::Operations, _) if last > 100 => {
@@ -89,6 +83,28 @@ impl Profiled {
         }
     }
 
+    fn parameters(&self, scale: &Scale, _disks: &[NamedDisk]) -> Result<Value, Error> {
+        // All rounds belong to one aging.
+        Ok(json!({ "profile": self, "rounds": scale.rounds }))
+    }
+
+    fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        at.record_all(|at| {
+            let images = at.images()?;
+            let mut run = Run { task: self, images, at };
+            match self.by {
+                By::Operations => run.convergence(),
+                By::FreeExtent | By::NewFile => run.compare_with_nature(),
+            }
+        })
+    }
+
+    fn sides(&self) -> &'static [&'static str] {
+        &[ONLY, nature::SIDES[0], nature::SIDES[1]]
+    }
+}
+
+impl Profiled {
     fn conditions(
         &self,
         profile: profile::Profile,
@@ -102,51 +118,26 @@ impl Profiled {
 }
 
 /// An aging by a profile to measure.
-pub(super) struct Profiling<'a> {
-    pub cell: &'a Cell<Profiled>,
-    pub scale: &'a Scale,
-    pub store: &'a Store,
-    pub session: &'a Arc<Session>,
-    pub identity: &'a Identity,
-    /// The full command line, for the record.
-    pub command: &'a str,
+struct Run<'t, 'a> {
+    task: &'t Profiled,
     /// Directory for the file systems.
-    pub images: &'a Path,
-    pub watch: &'a mut dyn Watch,
+    images: Scratch,
+    at: &'t mut Measuring<'a>,
 }
 
-/// The measurements, by round.
-type Found = BTreeMap<u64, Vec<Measurement>>;
-
-impl Profiling<'_> {
-    /// Measures all rounds, unless the store holds them.
-    pub fn run(&mut self) -> Result<(), Error> {
-        let rounds = &self.scale.rounds;
-        if self.identity.has_all(self.store, rounds)? {
-            return Ok(());
-        }
-        let found = match self.cell.task.by {
-            By::Operations => self.convergence()?,
-            By::FreeExtent | By::NewFile => self.compare_with_nature()?,
-        };
-        for (round, numbers) in found {
-            self.identity.record(self.store, round, (self.command, self.cell.seed), &numbers)?;
-        }
-        Ok(())
-    }
-
+impl Run<'_, '_> {
     /// The distance from the profile, the churn and the time after each share of the operations.
-    fn convergence(&mut self) -> Result<Found, Error> {
-        let task = &self.cell.task;
+    fn convergence(&mut self) -> Result<Rounds, Error> {
+        let task = self.task;
         let profile = profile::load(&task.profile)?;
-        let conditions = task.conditions(profile, self.scale.size_bytes, task.fullness, self.cell.seed);
+        let conditions = task.conditions(profile, self.at.scale.size_bytes, task.fullness, self.at.cell.seed);
         let mut aging = Aging::begin(&conditions)?;
         let target = self.fresh("aged", Some(aging.inodes))?;
-        let mut found = Found::new();
-        for &round in &self.scale.rounds {
-            self.watch.phase(&format!("{}: {round} % of the operations", self.identity.name), None);
-            let reached = aging.advance(target.as_ref(), round, self.watch)?;
-            let minutes = aging.replay_s / 60.0 / (self.scale.size_bytes as f64 / (1_u64 << 30) as f64);
+        let mut found = Rounds::new();
+        for &round in &self.at.scale.rounds {
+            self.at.watch.phase(&format!("{}: {round} % of the operations", self.at.identity.name), None);
+            let reached = aging.advance(target.as_ref(), round, self.at.watch)?;
+            let minutes = aging.replay_s / 60.0 / (self.at.scale.size_bytes as f64 / (1_u64 << 30) as f64);
             found.insert(round, numbers(&reached, aging.bound_overwrites, minutes));
         }
         target.close()?;
@@ -157,12 +148,12 @@ impl Profiling<'_> {
     /// Creates a fresh file system with space for `inodes` files and directories.
     fn fresh(&self, side: &str, inodes: Option<u64>) -> Result<Box<dyn Target>, Error> {
         let location = Location::Image(self.image(side));
-        let mut volume = self.cell.volume(self.scale.size_bytes, location, inodes)?;
-        Ok(fs::make(self.session, &mut volume, None)?)
+        let mut volume = self.at.cell.volume(self.at.scale.size_bytes, location, inodes)?;
+        Ok(fs::make(self.at.session, &mut volume, None)?)
     }
 
     fn image(&self, side: &str) -> std::path::PathBuf {
-        self.images.join(format!("{side}.img"))
+        self.images.path().join(format!("{side}.img"))
     }
 
     fn discard(&self, side: &str) -> Result<(), Error> {

@@ -2,21 +2,21 @@
 //! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. Each round ages a separate image and copies it to
 //! each modelled disk, which sleeps its service times.
 
-use super::cell::Cell;
-use super::spec::Scale;
+use super::{Measuring, NamedDisk, Task, TaskKind};
 use crate::age::age;
 use crate::aged_pair::{self, AgedPair, Subject};
-use crate::error::unless_interrupted;
+use crate::compare::SUBJECTS;
+use crate::experiment::cell::Cell;
+use crate::experiment::spec::Scale;
 use crate::personality::{QUANTILES, Working, bench_error, numbers};
-use crate::series::{Checkpoint, Identity};
 use crate::{AgeSpec, Error};
 use bench::personality::{OperationKind, Personality, Plan, RunLength};
+use disk::Scratch;
 use disk::model::Model;
 use fs::Location;
-use results::measures;
-use results::{Store, Watch};
+use results::{Measurement, measures};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::Method;
@@ -25,24 +25,24 @@ use workload::profile::ByProfile;
 /// Parameters of the personality and of the aging in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct OnAged {
+struct OnAged {
     /// The personality: a built-in name or a TOML file.
-    pub personality: String,
+    personality: String,
     /// The profile for aging: a built-in name or a TOML file.
-    pub profile: String,
+    profile: String,
     /// Maximum number of overwrites, whatever the round: a profile with young files is reached long before one with old files.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub most_overwrites: Option<f64>,
+    most_overwrites: Option<f64>,
     /// Fullness before the run, as a share of the capacity.
-    pub fullness: f64,
+    fullness: f64,
     /// Factor for the number of files of the personality.
-    pub scale: f64,
+    scale: f64,
     /// Number of threads; by default that of the personality.
-    pub threads: Option<u32>,
+    threads: Option<u32>,
     /// Limit of dirty bytes in memory; by default the limit of the kernel, which a short run on few files never reaches.
-    pub dirty_bytes: Option<u64>,
+    dirty_bytes: Option<u64>,
     /// Seconds per repetition.
-    pub time_s: f64,
+    time_s: f64,
 }
 
 impl Default for OnAged {
@@ -60,26 +60,51 @@ impl Default for OnAged {
     }
 }
 
-/// The kind of this workload in an experiment file.
-pub(super) const KIND: &str = "personality";
+inventory::submit!(TaskKind::new::<OnAged>("personality", operation_measures));
 
-/// Example measures of a kind of operation, for messages.
-pub(super) const EXAMPLES: &str = "read_per_s, read_median_us, read_p99_us, read_p999_us, read_max_us";
-
-/// Whether `name` is a measure of a kind of operation.
-pub(super) fn is_measure(name: &str) -> bool {
+/// The measures of kinds of operations.
+fn operation_measures() -> Vec<String> {
     let of_kind = |kind: &OperationKind| {
         let kind = kind.name();
-        let latency = |quantile: &str| measures::LATENCY_US.of(&format!("{kind}_{quantile}"));
-        measures::OPERATION_PER_S.of(kind).name() == name
-            || QUANTILES.iter().any(|quantile| latency(quantile).name() == name)
+        let latency =
+            |quantile: &&str| measures::LATENCY_US.of(&format!("{kind}_{quantile}")).name().to_owned();
+        let mut names: Vec<String> = QUANTILES.iter().map(latency).collect();
+        names.push(measures::OPERATION_PER_S.of(kind).name().to_owned());
+        names
     };
-    OperationKind::ALL.iter().any(of_kind)
+    OperationKind::ALL.iter().flat_map(of_kind).collect()
+}
+
+impl Task for OnAged {
+    fn check(&self, cell: &Cell, scale: &Scale) -> Result<(), Error> {
+        self.check_on(scale.size_bytes, cell.seed)
+    }
+
+    fn parameters(&self, scale: &Scale, disks: &[NamedDisk]) -> Result<Value, Error> {
+        let models: Vec<&Model> = disks.iter().map(|disk| &disk.model).collect();
+        Ok(json!({
+            "on_aged": self,
+            "personality": self.personality()?,
+            "profile": profile::load(&self.profile)?,
+            "repeat": scale.repeat,
+            "unaged": scale.unaged,
+            "disks": models,
+        }))
+    }
+
+    fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        let images = at.images()?;
+        at.record_each(|at, round| Run { task: self, images: &images, at }.measure(round))
+    }
+
+    fn sides(&self) -> &'static [&'static str] {
+        &SUBJECTS
+    }
 }
 
 impl OnAged {
-    /// Refuses what cannot run, as far as that is known before anything is created.
-    pub(super) fn check(&self, size_bytes: u64, seed: u64) -> Result<(), Error> {
+    /// Refuses what cannot run on a file system of this size.
+    fn check_on(&self, size_bytes: u64, seed: u64) -> Result<(), Error> {
         if !(self.fullness > 0.0 && self.fullness < 1.0) {
             return Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)));
         }
@@ -107,7 +132,7 @@ impl OnAged {
     }
 
     /// The personality with the settings of the experiment.
-    pub(super) fn personality(&self) -> Result<Personality, Error> {
+    fn personality(&self) -> Result<Personality, Error> {
         let found = Personality::find(&self.personality).map_err(bench_error)?;
         let threads = self.threads.unwrap_or(found.threads);
         let personality = Personality { threads, ..found }.scaled(self.scale);
@@ -117,85 +142,58 @@ impl OnAged {
 }
 
 /// A file system to age, and to measure on each disk.
-pub(super) struct Serving<'a> {
-    pub cell: &'a Cell<OnAged>,
-    pub scale: &'a Scale,
-    pub store: &'a Store,
-    pub identity: &'a Identity,
-    /// The disks: their names in the experiment, and their models.
-    pub disks: &'a [(String, Model)],
-    /// The full command line, for the record.
-    pub command: &'a str,
+struct Run<'t, 'a> {
+    task: &'t OnAged,
     /// Directory for images and disks.
-    pub images: &'a Path,
-    pub watch: &'a mut dyn Watch,
+    images: &'t Scratch,
+    at: &'t mut Measuring<'a>,
 }
 
-impl Serving<'_> {
-    /// Measures the rounds that the store does not hold yet.
-    pub fn run(&mut self) -> Result<(), Error> {
-        for round in self.scale.rounds.clone() {
-            if self.identity.find(self.store, Checkpoint::Round(round))?.is_none() {
-                let run = self.identity.begin(
-                    self.store,
-                    Checkpoint::Round(round),
-                    self.command,
-                    self.cell.seed,
-                )?;
-                let measured = unless_interrupted(
-                    self.measure(round).and_then(|numbers| Ok(self.store.record_all(run, &numbers)?)),
-                );
-                self.store.end_with(run, &measured)?;
-                measured?;
-            }
-        }
-        Ok(())
-    }
-
+impl Run<'_, '_> {
     /// Ages the file system, and returns the measurements on all disks.
-    fn measure(&mut self, round: u64) -> Result<Vec<results::Measurement>, Error> {
+    fn measure(&mut self, round: u64) -> Result<Vec<Measurement>, Error> {
         let name = format!("round-{round}");
         self.age(&name, round)?;
-        let task = &self.cell.task;
+        let task = self.task;
         let personality = task.personality()?;
-        let plan = Plan::new(&personality, self.cell.seed).map_err(bench_error)?;
+        let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
         let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
-        let (dirty_bytes, seed) = (task.dirty_bytes, self.cell.seed);
+        let (dirty_bytes, seed) = (task.dirty_bytes, self.at.cell.seed);
         let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
-        let on = Subject::Aged { work: self.images.to_owned(), name: name.clone() };
+        let on = Subject::Aged { work: self.images.path().to_owned(), name: name.clone() };
         let mut measured = Vec::new();
-        for (named, model) in self.disks {
-            let what = format!("{} on {}, {}", self.cell.name, model.name(), personality.name);
-            let pair_plan = aged_pair::Plan::benchmark(None, &on, self.scale.unaged, Some(named));
-            let each = |pair: &mut AgedPair| pair.each(&what, self.scale.repeat, |turn| work.once(turn));
-            let gave = aged_pair::measure(&pair_plan, self.watch, each)?;
+        for NamedDisk { name: named, model } in self.at.disks {
+            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), personality.name);
+            let pair_plan = aged_pair::Plan::benchmark(None, &on, self.at.scale.unaged, Some(named));
+            let each = |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| work.once(turn));
+            let gave = aged_pair::measure(&pair_plan, self.at.watch, each)?;
             for (subject, runs) in &gave.result {
                 let repetitions = (1..).zip(runs);
                 measured
                     .extend(repetitions.flat_map(|(at, run)| numbers(run, subject, at, Some(model.name()))));
             }
         }
-        let image = self.images.join(format!("{name}.img"));
+        let image = self.images.path().join(format!("{name}.img"));
         std::fs::remove_file(&image).map_err(Error::io("removing", &image))?;
         Ok(measured)
     }
 
     /// Ages a file system named `name`, in an image.
     fn age(&mut self, name: &str, round: u64) -> Result<(), Error> {
-        let (cell, size_bytes) = (self.cell, self.scale.size_bytes);
-        let location = Location::Image(self.images.join(format!("{name}.img")));
-        self.watch.phase(&format!("{}: aging", cell.name), None);
-        let overwrites = cell.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64);
+        let (cell, size_bytes) = (self.at.cell, self.at.scale.size_bytes);
+        let location = Location::Image(self.images.path().join(format!("{name}.img")));
+        self.at.watch.phase(&format!("{}: aging", cell.name), None);
+        let overwrites = self.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64);
         let workload = ByProfile {
-            profile: profile::load(&cell.task.profile)?,
+            profile: profile::load(&self.task.profile)?,
             method: Method::Planned,
-            fullness: Some(cell.task.fullness),
+            fullness: Some(self.task.fullness),
             overwrites: Some(overwrites),
         };
         let volume = cell.volume(size_bytes, location, None)?;
-        let work = self.images.to_owned();
-        let spec = AgeSpec::new(name, work, volume, Arc::new(workload), cell.seed, self.command);
-        age(&spec, self.watch).map(drop)
+        let work = self.images.path().to_owned();
+        let spec = AgeSpec::new(name, work, volume, Arc::new(workload), cell.seed, self.at.command);
+        age(&spec, self.at.watch).map(drop)
     }
 }
 
@@ -206,17 +204,17 @@ mod tests {
     #[test]
     fn measures_match_recorded_names() {
         for name in ["read_p999_us", "fsync_max_us", "create_per_s"] {
-            assert!(is_measure(name), "{name}");
+            assert!(operation_measures().iter().any(|known| known == name), "{name}");
         }
         for name in ["read_p98_us", "reads_per_s", "read_max", "read", "_per_s", "layout_score"] {
-            assert!(!is_measure(name), "{name}");
+            assert!(!operation_measures().iter().any(|known| known == name), "{name}");
         }
     }
 
     #[test]
     fn impossible_parameters_are_refused_before_aging() {
         let small = OnAged { scale: 0.01, ..OnAged::default() };
-        small.check(1 << 30, 1).unwrap();
+        small.check_on(1 << 30, 1).unwrap();
         for (task, said) in [
             (OnAged::default(), "smaller scale"),
             (OnAged { fullness: 1.0, ..small.clone() }, "fullness"),
@@ -227,7 +225,7 @@ mod tests {
             (OnAged { profile: "nobody".to_owned(), ..small.clone() }, "nobody"),
             (OnAged { threads: Some(0), ..small.clone() }, "threads"),
         ] {
-            let error = task.check(1 << 30, 1).unwrap_err().to_string();
+            let error = task.check_on(1 << 30, 1).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
     }
