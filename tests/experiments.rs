@@ -122,7 +122,7 @@ fn invalid_experiments_are_refused() {
     broken("disks = [\"hdd-7200\"]", "disks = [\"hdd-72000\"]");
     lab.refused("run broken.toml --work work", "the disk \"hdd-72000\"");
     broken("{ grows_above = 1.0 }", "{ at_round = 100 }");
-    lab.refused("run broken.toml --work work", "without at_above, at_below or at_over_unaged_below");
+    lab.refused("run broken.toml --work work", "without at_above, at_below, at_over_unaged_below or a ratio");
     // An impossible round is reported before the preceding rounds run.
     broken("rounds = [0, 100]", "rounds = [0, 101]");
     lab.refused("run broken.toml --work work", "101");
@@ -391,7 +391,7 @@ fn invalid_metadata_experiments_are_refused_and_interrupted_cell_does_not_fail()
         ("precreate = 40", "precreates = 40", "precreates"),
         ("over_disks = [\"hdd-7200\"]", "over_disks = [\"drum\"]", "drum"),
         ("rounds = [1, 2]", "rounds = [0, 2]", "a run needs at least one rank"),
-        ("rounds = [1, 2]", "rounds = [1, 2]\npictures = [1]", "remove pictures"),
+        ("rounds = [1, 2]", "rounds = [1, 2]\npictures = [1]", "supports neither memory_bytes nor pictures"),
     ] {
         assert!(METADATA.contains(from), "{from}");
         std::fs::write(lab.path().join("meta.toml"), METADATA.replace(from, to)).unwrap();

@@ -81,21 +81,9 @@ fn method(run: &Run) -> Vec<(String, String)> {
     if let Some(scale) = scale.and_then(|scale| experiment.scale.get(scale)) {
         let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         row("Size", lab::bytes(scale.size_bytes));
-        if !experiment.fs.is_empty() {
-            row("Workload", scale.workload.to_string().trim().replace('\n', ", "));
-        }
-        if scale.is_metadata() {
-            row(
-                "Time",
-                "real: the modelled disks take their service times in real time, on fresh file systems, one \
-                 per number of processes; the rates include the overhead of this machine"
-                    .to_owned(),
-            );
-        } else if !experiment.fs.is_empty() {
-            row(
-                "Scans",
-                format!("{} of each side after each round, every file read from a cold cache", scale.repeat),
-            );
+        row("Workload", scale.workload.to_string().trim().replace('\n', ", "));
+        if let Some((name, text)) = experiment.method(scale) {
+            row(name, text);
         }
         row("Seeds", list(&scale.seeds));
     }

@@ -45,7 +45,7 @@ pub struct Rule {
     /// Two file systems change their order: the one with the greater values on the unaged side has the smaller values at the last round,
     /// and both differences are significant by the rank-sum test over the repetitions.
     pub ranking_changes: bool,
-    /// The value of the last round divided by that of each of these other settings …
+    /// The value of the last round, or of `at_round`, divided by that of each of these other settings …
     pub over_options: Vec<String>,
     /// … or divided by that of each of these other disks …
     pub over_disks: Vec<String>,
@@ -75,12 +75,15 @@ impl Rule {
         if compared > 1 {
             return Err(format!("rule has more than one of {COMPARED}; split it into two claims"));
         }
+        let at_bound = self.at_above.or(self.at_below).or(self.at_over_unaged_below);
+        let has_growth = !self.growth_over_fs.is_empty();
         let pairs = [
             (
                 at,
                 "at_round",
-                self.at_above.or(self.at_below).or(self.at_over_unaged_below),
-                "at_above, at_below or at_over_unaged_below",
+                // Ratios to other settings, disks and file systems are those of this round.
+                at_bound.or(self.ratio_above.or(self.ratio_below).filter(|_| at && !has_growth)),
+                "at_above, at_below, at_over_unaged_below or a ratio",
             ),
             (self.correlates_with.is_some(), "correlates_with", self.correlation_below, "correlation_below"),
             (compared > 0, COMPARED, self.ratio_above.or(self.ratio_below), "ratio_above or ratio_below"),
@@ -123,6 +126,7 @@ mod tests {
             assert!(refused(half).is_some(), "{half}");
         }
         assert!(refused("at_round = 60").unwrap().contains("without at_above"));
+        assert!(refused("at_round = 60\ngrowth_over_fs = ['x']\nratio_below = 1.0").is_some());
     }
 
     #[test]
@@ -134,6 +138,7 @@ mod tests {
             "correlates_with = 'x'\ncorrelation_below = -0.4",
             "over_options = ['x']\nratio_above = 1.0",
             "growth_over_fs = ['x']\nratio_below = 1.0",
+            "at_round = 60\nover_options = ['x']\nratio_above = 1.0",
             "over_disks = ['x']\nratio_above = 1.0",
             "spread_below = 2.0",
             "least_above = 2.0",

@@ -306,6 +306,11 @@ impl Experiment {
         Ok((kind, task.ok_or_else(|| format!("{} uses no repository; leave out --repo", self.figure))?))
     }
 
+    /// What a scale measures and how, for the page: name and text.
+    pub fn method(&self, scale: &Scale) -> Option<(&'static str, String)> {
+        Some(self.task(scale, self.variants().first()?).ok()?.method(scale))
+    }
+
     /// A digest of this version of the experiment, as hexadecimal digits.
     pub fn digest(&self) -> String {
         let text = serde_json::to_string(self).expect("plain data");

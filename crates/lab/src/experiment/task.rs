@@ -39,6 +39,9 @@ pub(super) trait Task: Debug + Send + Sync {
     /// Measures and records the rounds that the store does not hold yet.
     fn measure(&self, at: &mut Measuring) -> Result<(), Error>;
 
+    /// What is measured and how, in a sentence for the page: name and text.
+    fn method(&self, scale: &Scale) -> (&'static str, String);
+
     /// The sides that it measures.
     fn sides(&self) -> &'static [&'static str] {
         &[ONLY]

@@ -135,6 +135,20 @@ fn setting_is_compared_with_all_named_settings() {
 }
 
 #[test]
+fn settings_are_compared_at_the_named_round() {
+    let costs = [("a", 1, 2.0), ("a", 9, 8.0), ("b", 1, 4.0), ("b", 9, 4.0)];
+    let both =
+        outcome(costs.map(|(option, round, cost)| at("xfs", "hdd", option, round, 0.5, cost)).to_vec());
+    let above = |at_round| {
+        let rule =
+            Rule { at_round, over_options: vec!["b".to_owned()], ratio_above: Some(1.0), ..Rule::default() };
+        holds(&Check { options: vec!["a".to_owned()], ..claim(MODELLED, rule) }, &both)
+    };
+    assert_eq!(above(None), [Some(true)]);
+    assert_eq!(above(Some(1)), [Some(false)]);
+}
+
+#[test]
 fn file_systems_are_compared_by_growth() {
     let falls = |fs: &str, from, to| [at(fs, "hdd", "", 0, from, 1.0), at(fs, "hdd", "", 9, to, 1.0)];
     let both = outcome([falls("btrfs", 0.8, 0.2), falls("ext4", 0.2, 0.1)].concat());

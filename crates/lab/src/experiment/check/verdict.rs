@@ -66,24 +66,25 @@ impl Judge<'_> {
                 value(&check.side)? / value(SUBJECTS[1])?,
             ))
         };
+        let compared = at_round.unwrap_or(last);
         let over_option = |option: &String| {
             let same = |other: &Line| (&other.fs, &other.disk) == (&line.fs, &line.disk);
             let other = self.find_line(line, |other| same(other) && other.option == *option)?;
-            let value = |line| self.value(line, &check.side, &check.measure, last);
-            Ok((format!("relative to {option}, round {last}"), value(line)? / value(other)?))
+            let value = |line| self.value(line, &check.side, &check.measure, compared);
+            Ok((format!("relative to {option}, round {compared}"), value(line)? / value(other)?))
         };
         let over_disk = |disk: &String| {
             let same = |other: &Line| (&other.fs, &other.option) == (&line.fs, &line.option);
             let other = self.find_line(line, |other| same(other) && other.disk == *disk)?;
-            let value = |line| self.value(line, &check.side, &check.measure, last);
-            Ok((format!("relative to {disk}, round {last}"), value(line)? / value(other)?))
+            let value = |line| self.value(line, &check.side, &check.measure, compared);
+            Ok((format!("relative to {disk}, round {compared}"), value(line)? / value(other)?))
         };
         let over_unaged_of = |fs: &String| {
             let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
             let other = self.find_line(line, |other| same(other) && other.fs == *fs)?;
-            let value = self.value(line, &check.side, &check.measure, last)?;
-            let of_other = self.value(other, SUBJECTS[1], &check.measure, last)?;
-            Ok((format!("relative to {fs}, unaged, round {last}"), value / of_other))
+            let value = self.value(line, &check.side, &check.measure, compared)?;
+            let of_other = self.value(other, SUBJECTS[1], &check.measure, compared)?;
+            Ok((format!("relative to {fs}, unaged, round {compared}"), value / of_other))
         };
         let over_fs = |fs: &String| {
             let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);

@@ -68,6 +68,13 @@ impl Task for Aging {
         series.run(self.0.as_ref())
     }
 
+    fn method(&self, scale: &Scale) -> (&'static str, String) {
+        (
+            "Scans",
+            format!("{} of each side after each round, every file read from a cold cache", scale.repeat),
+        )
+    }
+
     fn sides(&self) -> &'static [&'static str] {
         &SUBJECTS
     }

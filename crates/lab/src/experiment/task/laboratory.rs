@@ -86,6 +86,13 @@ impl Task for Laboratory {
         })
     }
 
+    fn method(&self, _scale: &Scale) -> (&'static str, String) {
+        (
+            "Simulation",
+            "of the allocator alone, in memory; throughput is computed on the modelled disks".to_owned(),
+        )
+    }
+
     /// The measure determines whether there are sides.
     fn sides(&self) -> &'static [&'static str] {
         &[ONLY, SUBJECTS[0], SUBJECTS[1]]

@@ -99,6 +99,12 @@ impl Task for Metadata {
         Benchmark { task: self, images, at }.run()
     }
 
+    fn method(&self, _scale: &Scale) -> (&'static str, String) {
+        ("Time", "real: the modelled disks take their service times in real time, on fresh file systems, one per number of \
+             processes; the rates include the overhead of this machine"
+                .to_owned())
+    }
+
     fn is_per_disk(&self) -> bool {
         true
     }

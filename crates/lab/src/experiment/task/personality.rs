@@ -97,6 +97,16 @@ impl Task for OnAged {
         at.record_each(|at, round| Run { task: self, images: &images, at }.measure(round))
     }
 
+    fn method(&self, scale: &Scale) -> (&'static str, String) {
+        (
+            "Time",
+            format!(
+                "real: the modelled disks take their service times; {} runs of each side, each on the unchanged file system",
+                scale.repeat
+            ),
+        )
+    }
+
     fn sides(&self) -> &'static [&'static str] {
         &SUBJECTS
     }

@@ -99,6 +99,10 @@ impl Task for Profiled {
         })
     }
 
+    fn method(&self, _scale: &Scale) -> (&'static str, String) {
+        ("Measured", "the aging itself, or the free space it leaves; no scans".to_owned())
+    }
+
     fn sides(&self) -> &'static [&'static str] {
         &[ONLY, nature::SIDES[0], nature::SIDES[1]]
     }

@@ -51,6 +51,10 @@ impl Task for Transfer {
         at.record_all(|at| self.bandwidths(at))
     }
 
+    fn method(&self, _scale: &Scale) -> (&'static str, String) {
+        ("Reads", format!("{} at random positions for each size, timed by the clock of the disk", self.reads))
+    }
+
     fn is_without_fs(&self) -> bool {
         true
     }

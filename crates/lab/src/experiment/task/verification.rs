@@ -109,6 +109,13 @@ impl Task for Verification {
         })
     }
 
+    fn method(&self, _scale: &Scale) -> (&'static str, String) {
+        (
+            "Comparison",
+            "of a synthetic workload with a replay of its snapshots on another file system".to_owned(),
+        )
+    }
+
     fn sides(&self) -> &'static [&'static str] {
         &[ONLY, SIDES[0], SIDES[1]]
     }
