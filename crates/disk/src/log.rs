@@ -20,9 +20,10 @@ pub use reader::LogReader;
 pub use writer::LogWriter;
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::TypePtr;
+use parquet_file::schema::{column, schema, unsigned};
 use serde::Serialize;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 /// The version of the format that this program writes, and the newest that it reads.
 const VERSION: u32 = 1;
@@ -42,23 +43,17 @@ pub struct LogInfo {
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 
 static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
-    let column = |name, physical, logical: Option<LogicalType>| {
-        let column = Type::primitive_type_builder(name, physical)
-            .with_logical_type(logical)
-            .with_repetition(Repetition::REQUIRED)
-            .build();
-        Arc::new(column.expect("the column types are valid"))
-    };
-    let unsigned_64 = |name| column(name, Physical::INT64, Some(LogicalType::integer(64, false)));
-    let schema = Type::group_type_builder("senesce_requests").with_fields(vec![
-        unsigned_64("time_ns"),
-        column("kind", Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        unsigned_64("address"),
-        unsigned_64("length"),
-        unsigned_64("service_ns"),
-        column("queue", Physical::INT32, Some(LogicalType::integer(32, false))),
-        column("metadata", Physical::BOOLEAN, None),
-        column("readahead", Physical::BOOLEAN, None),
-    ]);
-    Arc::new(schema.build().expect("the schema is valid"))
+    let one = |name, physical, logical| column(name, physical, logical, Repetition::REQUIRED);
+    let number = |name, bits| unsigned(name, bits, Repetition::REQUIRED);
+    let columns = vec![
+        number("time_ns", 64),
+        one("kind", Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        number("address", 64),
+        number("length", 64),
+        number("service_ns", 64),
+        number("queue", 32),
+        one("metadata", Physical::BOOLEAN, None),
+        one("readahead", Physical::BOOLEAN, None),
+    ];
+    schema("senesce_requests", columns)
 });

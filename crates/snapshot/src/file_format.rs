@@ -6,6 +6,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use parquet_file::metadata::{KeyValueMetadata, key_value};
+use parquet_file::schema::{column, schema, unsigned};
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
@@ -72,17 +73,7 @@ fn time(pairs: KeyValueMetadata<'_>, key: &str) -> Result<i64, String> {
 
 /// The columns in their order.
 pub static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
-    let column = |name, physical, logical, repetition| {
-        let column = Type::primitive_type_builder(name, physical)
-            .with_logical_type(logical)
-            .with_repetition(repetition)
-            .build();
-        Arc::new(column.expect("the column types are valid"))
-    };
-    let unsigned = |name, physical, bit_width, repetition| {
-        column(name, physical, Some(LogicalType::integer(bit_width, false)), repetition)
-    };
-    let number = |name| unsigned(name, Physical::INT64, 64, Repetition::REQUIRED);
+    let number = |name| unsigned(name, 64, Repetition::REQUIRED);
     let time = |name, repetition| {
         let logical = LogicalType::timestamp(true, TimeUnit::NANOS);
         column(name, Physical::INT64, Some(logical), repetition)
@@ -98,22 +89,22 @@ pub static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
     let extent = vec![number("logical"), number("physical"), number("length")];
     let element = group("element", Repetition::REQUIRED, None, extent);
     let list = group("list", Repetition::REPEATED, None, vec![element]);
-    let schema = Type::group_type_builder("senesce_snapshot").with_fields(vec![
-        unsigned("parent", Physical::INT32, 32, Repetition::REQUIRED),
+    let columns = vec![
+        unsigned("parent", 32, Repetition::REQUIRED),
         // Names are bytes and may be invalid UTF-8.
         column("name", Physical::BYTE_ARRAY, None, Repetition::REQUIRED),
         column("kind", Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
         number("inode"),
-        unsigned("generation", Physical::INT32, 32, Repetition::OPTIONAL),
-        unsigned("links", Physical::INT32, 32, Repetition::REQUIRED),
+        unsigned("generation", 32, Repetition::OPTIONAL),
+        unsigned("links", 32, Repetition::REQUIRED),
         number("size"),
         number("allocated"),
         time("changed", Repetition::REQUIRED),
         time("modified", Repetition::REQUIRED),
         time("born", Repetition::OPTIONAL),
         group("extents", Repetition::REQUIRED, Some(LogicalType::List), vec![list]),
-    ]);
-    Arc::new(schema.build().expect("the schema is valid"))
+    ];
+    schema("senesce_snapshot", columns)
 });
 
 /// Writer properties. Neighbours in scan order are similar: they were often created together, and their names

@@ -1,13 +1,14 @@
 //! The metadata of a trace file: the origin of its operations, in the key-value metadata at its end, and the
 //! schema of its columns.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::file::metadata::KeyValue;
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::TypePtr;
 
 use parquet_file::metadata::{KeyValueMetadata, key_value};
+use parquet_file::schema::{column, schema, unsigned};
 
 /// The format version of written files, and the newest that can be read.
 const VERSION: u32 = 1;
@@ -68,27 +69,17 @@ pub(crate) fn from_pairs(pairs: &[KeyValue]) -> Result<(TraceInfo, TraceSummary)
 
 /// The columns of a trace file; their order is that of [`Columns`](crate::columns::Columns).
 pub(crate) static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
-    let column = |name, physical, logical, repetition| {
-        let column = Type::primitive_type_builder(name, physical)
-            .with_logical_type(Some(logical))
-            .with_repetition(repetition)
-            .build();
-        Arc::new(column.expect("the column types are valid"))
-    };
-    let word = |name, repetition| column(name, Physical::BYTE_ARRAY, LogicalType::String, repetition);
-    let unsigned = |name, physical, bit_width| {
-        let logical = LogicalType::integer(bit_width, false);
-        column(name, physical, logical, Repetition::OPTIONAL)
-    };
-    let schema = Type::group_type_builder("senesce_trace").with_fields(vec![
+    let word = |name, repetition| column(name, Physical::BYTE_ARRAY, Some(LogicalType::String), repetition);
+    let number = |name, bits| unsigned(name, bits, Repetition::OPTIONAL);
+    let columns = vec![
         word("op", Repetition::REQUIRED),
-        unsigned("file", Physical::INT64, 64),
-        unsigned("dir", Physical::INT32, 32),
-        unsigned("size", Physical::INT64, 64),
-        unsigned("offset", Physical::INT64, 64),
-        unsigned("to_file", Physical::INT64, 64),
-        unsigned("to_dir", Physical::INT32, 32),
+        number("file", 64),
+        number("dir", 32),
+        number("size", 64),
+        number("offset", 64),
+        number("to_file", 64),
+        number("to_dir", 32),
         word("content", Repetition::OPTIONAL),
-    ]);
-    Arc::new(schema.build().expect("the schema is valid"))
+    ];
+    schema("senesce_trace", columns)
 });

@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::FileReader as _;
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::TypePtr;
 use tempfile::NamedTempFile;
 
 use crate::atomic_file;
@@ -25,6 +25,7 @@ use crate::labels::{BlobId, FileLabel, Labels, is_valid_name};
 use crate::{DirId, Error, FileId};
 use parquet_file::column::{Column, ColumnReader, io_error};
 use parquet_file::metadata::KeyValueMetadata;
+use parquet_file::schema::{column, schema, unsigned};
 use parquet_file::seal;
 
 /// The format version, the only one so far.
@@ -251,20 +252,13 @@ impl Labels for SavedLabels {
 }
 
 static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
-    let column = |name, physical, logical, repetition| {
-        let column = Type::primitive_type_builder(name, physical)
-            .with_logical_type(logical)
-            .with_repetition(repetition)
-            .build();
-        Arc::new(column.expect("the column types are valid"))
-    };
     let text = Some(LogicalType::String);
-    let schema = Type::group_type_builder("senesce_labels").with_fields(vec![
+    let columns = vec![
         column("kind", Physical::BYTE_ARRAY, text.clone(), Repetition::REQUIRED),
-        column("number", Physical::INT64, Some(LogicalType::integer(64, false)), Repetition::REQUIRED),
+        unsigned("number", 64, Repetition::REQUIRED),
         // Names are bytes and may be invalid UTF-8.
         column("name", Physical::BYTE_ARRAY, None, Repetition::REQUIRED),
         column("blob", Physical::BYTE_ARRAY, text, Repetition::OPTIONAL),
-    ]);
-    Arc::new(schema.build().expect("the schema is valid"))
+    ];
+    schema("senesce_labels", columns)
 });
