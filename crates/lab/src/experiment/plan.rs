@@ -99,8 +99,7 @@ fn jobs(spec: &RunSpec, scale: &Scale, disks: &[NamedDisk]) -> Result<Vec<Job>, 
     let mut versions: BTreeMap<String, String> = BTreeMap::new();
     for cell in cells(&spec.experiment, scale)? {
         cell.task.check(&cell, scale)?;
-        let real = !cell.task.is_without_fs();
-        if let Some(kind) = real.then(|| cell.task.file_system(&cell.fs)).transpose()?.flatten()
+        if let Some(kind) = cell.task.file_system(&cell.fs)?
             && !versions.contains_key(&cell.fs)
         {
             fs::ready(kind)?;

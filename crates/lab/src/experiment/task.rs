@@ -47,7 +47,7 @@ pub(super) trait Task: Debug + Send + Sync {
         &[ONLY]
     }
 
-    /// The file system that the experiment calls `name`; `None` if it is simulated.
+    /// The file system that the experiment calls `name`; `None` if there is none, or it is simulated.
     fn file_system(&self, name: &str) -> Result<Option<&'static dyn FileSystem>, Error> {
         Ok(Some(fs::find(name)?))
     }

@@ -7,6 +7,7 @@ use crate::experiment::cell::Cell;
 use crate::experiment::outcome::ONLY;
 use crate::experiment::spec::Scale;
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
+use fs::FileSystem;
 use probe::{TransferPlan, TransferPoint, TransferSize};
 use results::measures::{self, Measure};
 use results::{Machine, Measurement};
@@ -53,6 +54,10 @@ impl Task for Transfer {
 
     fn method(&self, _scale: &Scale) -> (&'static str, String) {
         ("Reads", format!("{} at random positions for each size, timed by the clock of the disk", self.reads))
+    }
+
+    fn file_system(&self, _name: &str) -> Result<Option<&'static dyn FileSystem>, Error> {
+        Ok(None)
     }
 
     fn is_without_fs(&self) -> bool {
