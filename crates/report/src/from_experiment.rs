@@ -2,7 +2,9 @@
 
 use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, TreeAt};
 use crate::from_tree;
-use lab::{CheckpointSide, Error, Outcome};
+use experiment::Outcome;
+use run::checkpoint::CheckpointSide;
+use run::Error;
 use results::{Run, Store};
 use std::collections::HashSet;
 
@@ -66,7 +68,7 @@ pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
 /// The method, as far as the run records it.
 fn method(run: &Run) -> Vec<(String, String)> {
     let mut rows = vec![("Command".to_owned(), run.command.clone())];
-    let Ok(experiment) = serde_json::from_value::<lab::Experiment>(
+    let Ok(experiment) = serde_json::from_value::<experiment::Experiment>(
         run.parameters.get("experiment").cloned().unwrap_or_default(),
     ) else {
         return rows;
@@ -80,7 +82,7 @@ fn method(run: &Run) -> Vec<(String, String)> {
     let scale = run.parameters.get("scale").and_then(|scale| scale.as_str());
     if let Some(scale) = scale.and_then(|scale| experiment.scale.get(scale)) {
         let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        row("Size", lab::bytes(scale.size_bytes));
+        row("Size", run::bytes(scale.size_bytes));
         row("Workload", scale.workload.to_string().trim().replace('\n', ", "));
         if let Some((name, text)) = experiment.method(scale) {
             row(name, text);
@@ -107,8 +109,8 @@ fn setting(option: &str, seed: u64, several_seeds: bool) -> String {
     if several_seeds { format!("{option} seed {seed}") } else { option.to_owned() }
 }
 
-fn picture(picture: lab::Picture, several_seeds: bool) -> Picture {
-    let row = |file: lab::FileMap| FileRow { size_bytes: file.size_bytes, extents: file.extents };
+fn picture(picture: experiment::Picture, several_seeds: bool) -> Picture {
+    let row = |file: run::FileMap| FileRow { size_bytes: file.size_bytes, extents: file.extents };
     Picture {
         title: setting(&picture.option, picture.seed, several_seeds),
         fs: picture.fs,
@@ -117,7 +119,7 @@ fn picture(picture: lab::Picture, several_seeds: bool) -> Picture {
     }
 }
 
-fn tree(at: lab::TreeAt, several_seeds: bool) -> TreeAt {
+fn tree(at: run::checkpoint::TreeAt, several_seeds: bool) -> TreeAt {
     TreeAt {
         option: setting(&at.option, at.seed, several_seeds),
         fs: at.fs,
@@ -127,14 +129,14 @@ fn tree(at: lab::TreeAt, several_seeds: bool) -> TreeAt {
     }
 }
 
-fn axis(axis: &lab::Axis) -> Axis {
+fn axis(axis: &experiment::Axis) -> Axis {
     Axis { label: axis.label.clone(), unit: axis.unit.clone(), log: axis.log }
 }
 
 /// A figure with a line for each file system, disk, setting and side that has the measure. A measure that
 /// does not depend on the disk is drawn once.
-fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
-    let by_disk = lab::is_by_disk(&plot.y);
+fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
+    let by_disk = experiment::is_by_disk(&plot.y);
     let mut lines: Vec<Line> = Vec::new();
     let several_seeds = outcome.checkpoints.iter().any(|at| at.seed != outcome.checkpoints[0].seed);
     for at in &outcome.checkpoints {
@@ -167,8 +169,8 @@ fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
         lines,
         note: plot.note.clone(),
         panels: match plot.panels {
-            lab::Panels::Disk => Panels::Disk,
-            lab::Panels::Fs => Panels::Fs,
+            experiment::Panels::Disk => Panels::Disk,
+            experiment::Panels::Fs => Panels::Fs,
         },
     }
 }

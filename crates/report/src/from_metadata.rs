@@ -6,7 +6,7 @@ pub use aged_pairs::aged_pairs;
 
 use crate::data::{Axis, Experiment, Line, Plot, Point};
 use bench::metadata::{PhaseOutcome, TimeSlice};
-use lab::Error;
+use run::Error;
 use results::{Run, Store};
 use std::collections::{BTreeMap, HashSet};
 

@@ -2,7 +2,8 @@
 
 use crate::data::Page;
 use crate::{from_experiment, from_metadata, from_series, from_store, from_verify};
-use lab::{Error, Manifest, Outcome, RoundsResult};
+use experiment::Outcome;
+use run::{Error, Manifest, RoundsResult};
 use results::{Run, Store};
 
 /// The figures of a run; a page without figures if there are none yet, or none for its kind.
@@ -27,7 +28,7 @@ pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {
         }
         "verify" => {
             experiments
-                .extend(lab::verified(store, run.id)?.map(|verified| from_verify::verify(run, &verified)));
+                .extend(run::verified(store, run.id)?.map(|verified| from_verify::verify(run, &verified)));
         }
         _ => {}
     }

@@ -2,7 +2,8 @@
 
 use crate::data::Experiment;
 use crate::from_experiment;
-use lab::{Axis, Error, Outcome, Panels, Plot, RoundsResult};
+use experiment::{Axis, Outcome, Panels, Plot};
+use run::{Error, RoundsResult};
 use results::measures::{self, Measure};
 use results::{Run, Store};
 use std::collections::HashSet;

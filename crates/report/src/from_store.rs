@@ -2,7 +2,7 @@
 
 use crate::data::{self, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
-use lab::{Error, Manifest, ProfileResult, SUBJECTS};
+use run::{Error, Manifest, ProfileResult, SUBJECTS};
 use results::measures::{self, Measure};
 use results::{Run, RunId, Store};
 use serde::de::DeserializeOwned;
@@ -88,7 +88,7 @@ fn machine(run: &Run) -> Vec<(String, String)> {
     [
         ("Processor", m.cpu.clone()),
         ("Logical processors", m.cpus.to_string()),
-        ("Memory", lab::bytes(m.memory_bytes)),
+        ("Memory", run::bytes(m.memory_bytes)),
         ("Kernel", m.kernel.clone()),
         ("System", m.system.clone()),
         ("Architecture", m.architecture.clone()),
@@ -121,7 +121,7 @@ fn scan(run: &Run) -> String {
 }
 
 fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Error> {
-    let hdd = disk::Model::find(lab::HDD_MODEL)?;
+    let hdd = disk::Model::find(run::HDD_MODEL)?;
     let mut rows = vec![
         ("Unaged".to_owned(), "the same tree, copied in directory order to a fresh file system of the same kind, size and options".to_owned()),
         ("Interval".to_owned(), "median with the distribution-free 95 % interval of order statistics; needs 6 repetitions".to_owned()),
@@ -185,10 +185,10 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let manifest: Manifest = store.document(run.id, "", "manifest")?.ok_or_else(|| missing("manifest"))?;
     // A workload has no target profile, so there is no fit to report.
     let aged: Option<ProfileResult> = store.document(run.id, "", "aged")?;
-    let numbers = lab::compared_numbers(store, run.id)?;
-    let free_bytes = lab::interval(&numbers, SUBJECTS[0], measures::FREE_BYTES.name).map(|free| free.median);
+    let numbers = run::compared_numbers(store, run.id)?;
+    let free_bytes = run::interval(&numbers, SUBJECTS[0], measures::FREE_BYTES.name).map(|free| free.median);
     let used = free_bytes.map(|free| 1.0 - free / manifest.volume.size_bytes as f64);
-    let ratio = |measure: Measure| lab::ratio(&numbers, measure.name).map(interval);
+    let ratio = |measure: Measure| run::ratio(&numbers, measure.name).map(interval);
     // A modelled scan without reads is computed from extent maps.
     let modelled =
         ratio(measures::MODELLED_HDD_S_PER_GIB).or_else(|| ratio(measures::EXTENT_MAP_HDD_S_PER_GIB));
@@ -215,7 +215,7 @@ fn side(
     subject: &str,
     numbers: &[results::Measurement],
 ) -> Result<data::Side, Error> {
-    let of = |measure: Measure| lab::interval(numbers, subject, measure.name);
+    let of = |measure: Measure| run::interval(numbers, subject, measure.name);
     let median = |measure| of(measure).map(|i| i.median);
     let layout: serde_json::Value = store.document(run, subject, "static_layout")?.unwrap_or_default();
     let free: serde_json::Value = store.document(run, subject, "free_space")?.unwrap_or_default();
@@ -235,7 +235,7 @@ fn side(
         by_size: part(&layout, "by_size"),
         new_file_fragments: median(measures::NEW_FILE_FRAGMENTS).map(|n| n as u64),
         new_file_bytes: median(measures::NEW_FILE_BYTES).map(|n| n as u64),
-        tree: lab::tree_layout(store, run, subject)?.map(from_tree::tree),
+        tree: run::tree_layout(store, run, subject)?.map(from_tree::tree),
         block_map: part(&layout, "block_map"),
         raw: numbers.iter().filter(|m| m.subject == subject).map(measurement).collect(),
     })

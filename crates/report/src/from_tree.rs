@@ -3,8 +3,8 @@
 use crate::data::{Tree, TreeLevel};
 
 /// The page data of a tree.
-pub fn tree(tree: lab::TreeLayout) -> Tree {
-    let level = |level: lab::TreeLevel| TreeLevel {
+pub fn tree(tree: run::TreeLayout) -> Tree {
+    let level = |level: run::TreeLevel| TreeLevel {
         nodes: level.nodes,
         occupancy: level.occupancy,
         write_amplification: level.write_amplification,

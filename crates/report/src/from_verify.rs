@@ -2,7 +2,7 @@
 //! day and by file size, as Smith and Seltzer (1997) plotted them, and their free extents.
 
 use crate::data::{Axis, Check, Experiment, Line, Plot, Point};
-use lab::{Error, Verified};
+use run::{Error, Verified};
 use results::{Run, Store};
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub fn latest<'r>(
     let mut seen = HashSet::new();
     let mut latest = Vec::new();
     for run in runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)) {
-        latest.extend(lab::verified(store, run.id)?.map(|verified| (run, verified)));
+        latest.extend(run::verified(store, run.id)?.map(|verified| (run, verified)));
     }
     latest.sort_by(|a, b| a.0.name.cmp(&b.0.name));
     Ok(latest)
@@ -73,7 +73,7 @@ fn check(verified: &Verified) -> Check {
 
 fn by_day(verified: &Verified) -> Plot {
     let points =
-        |score: fn(&lab::Day) -> Option<f64>| points(&verified.days, |day| (day.day as f64, score(day)));
+        |score: fn(&run::Day) -> Option<f64>| points(&verified.days, |day| (day.day as f64, score(day)));
     plot(
         "Layout score by day",
         axis("day", "", false),
@@ -84,7 +84,7 @@ fn by_day(verified: &Verified) -> Plot {
 }
 
 fn by_size(verified: &Verified) -> Plot {
-    let points = |score: fn(&lab::SizeScores) -> Option<f64>| {
+    let points = |score: fn(&run::SizeScores) -> Option<f64>| {
         points(&verified.by_size, |class| (class.upper_bytes as f64, score(class)))
     };
     plot(
@@ -98,7 +98,7 @@ fn by_size(verified: &Verified) -> Plot {
 
 fn fullness(verified: &Verified) -> Plot {
     let points =
-        |share: fn(&lab::Day) -> Option<f64>| points(&verified.days, |day| (day.day as f64, share(day)));
+        |share: fn(&run::Day) -> Option<f64>| points(&verified.days, |day| (day.day as f64, share(day)));
     plot(
         "Share in use",
         axis("day", "", false),

@@ -24,7 +24,7 @@ pub struct Row {
 }
 
 /// The rows of a store.
-pub fn rows(place: usize, opened: &Opened) -> Result<Vec<Row>, lab::Error> {
+pub fn rows(place: usize, opened: &Opened) -> Result<Vec<Row>, run::Error> {
     let counts = opened.store.measurement_counts()?;
     let row = |run: &results::Run| Row {
         at: RunAt { place, run: run.id },

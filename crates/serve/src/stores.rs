@@ -1,6 +1,6 @@
 //! The stores to show.
 
-use lab::Error;
+use run::Error;
 use results::{Liveness, Progress, Run, RunId, Store, StoreLocation, liveness};
 use std::collections::HashMap;
 use std::path::Path;

@@ -27,7 +27,7 @@ pub struct Reproduce {
     pub markdown: bool,
     /// Run only part I of N parts of about equal run time, for job arrays
     #[arg(long, value_name = "I/N", requires = "figures")]
-    pub shard: Option<lab::Shard>,
+    pub shard: Option<experiment::Shard>,
     #[command(flatten)]
     pub how: HowToRun,
 }

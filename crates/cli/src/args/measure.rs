@@ -34,7 +34,7 @@ pub enum ProbeKind {
         #[arg(long, value_name = "N", default_value_t = 1)]
         repeat: u64,
         /// Device models of the reported times: built-in names or TOML files
-        #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = lab::HDD_MODEL)]
+        #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = run::HDD_MODEL)]
         disk: Vec<String>,
         /// Save the block requests of the last scan (Parquet), for `senesce disk price`
         #[arg(long, value_name = "FILE")]

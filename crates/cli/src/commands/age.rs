@@ -10,7 +10,8 @@ use crate::commands::vm_dispatch;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use lab::{AgeSpec, Aged, CheckpointPair, ProfileResult, RoundsResult};
+use run::checkpoint::CheckpointPair;
+use run::{AgeSpec, Aged, ProfileResult, RoundsResult};
 use mpi::World;
 use ranks::Group as _;
 use results::measures::{self, Measure};
@@ -33,7 +34,7 @@ pub fn run(args: &Age) -> Result<()> {
     }
     let mut progress = Progress::new();
     if args.plan_only {
-        let planned = lab::plan_only(&spec, &mut progress)?;
+        let planned = run::plan_only(&spec, &mut progress)?;
         drop(progress);
         return if args.json {
             output::json(&planned)
@@ -42,11 +43,11 @@ pub fn run(args: &Age) -> Result<()> {
             output::line(&format!(
                 "planned {:.1} million operations/s, using at most {} of memory",
                 planned.planned_operations_per_s / 1e6,
-                lab::bytes(planned.peak_rss_bytes)
+                run::bytes(planned.peak_rss_bytes)
             ))
         };
     }
-    let aged = lab::age(&spec, &mut progress)?;
+    let aged = run::age(&spec, &mut progress)?;
     drop(progress);
     show(args, &aged)
 }
@@ -72,7 +73,7 @@ fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
         return ::workload::profile::follow(&mut world).with_context(|| format!("rank {rank} on {host}"));
     }
     let mut progress = Progress::new();
-    let aged = lab::age_among(spec, &mut world, &mut progress)?;
+    let aged = run::age_among(spec, &mut world, &mut progress)?;
     drop(progress);
     show(args, &aged)
 }

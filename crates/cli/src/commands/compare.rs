@@ -8,7 +8,7 @@ use crate::args::{self, Across, Compare};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use lab::{CompareSpec, Manifest, Pair, Stage};
+use run::{CompareSpec, Manifest, Pair, Stage};
 use results::Measure;
 use results::measures::{MODELLED_S_PER_GIB, SHOWN, TREE};
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ fn compare_here(args: &Compare, named: Vec<Manifest>, kernel: Option<&Kernel>) -
         resume: args.resume,
         command: super::command_line(),
     };
-    Ok(lab::compare(&spec, &mut progress)?)
+    Ok(run::compare(&spec, &mut progress)?)
 }
 
 /// The manifests of the file systems to compare.
@@ -108,7 +108,7 @@ fn shown(pair: &Pair) -> impl Iterator<Item = &'static Measure> {
     let is_measured = |measure: &&&Measure| pair.aged.value(measure).or(pair.unaged.value(measure)).is_some();
     // Another measure already shows the 7200 rpm disk.
     let is_wanted =
-        |measure: &&&Measure| ***measure != MODELLED_S_PER_GIB || pair.modelled_disk != lab::HDD_MODEL;
+        |measure: &&&Measure| ***measure != MODELLED_S_PER_GIB || pair.modelled_disk != run::HDD_MODEL;
     SHOWN.iter().filter(is_wanted).chain(TREE.iter().filter(is_measured)).copied()
 }
 

@@ -3,7 +3,7 @@
 use crate::args::Demo;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use lab::{AgeSpec, CompareSpec, Location, Manifest, VolumeConfig};
+use run::{AgeSpec, CompareSpec, Location, Manifest, VolumeConfig};
 use results::{STORE_FILE, Watch as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ pub fn run(args: &Demo) -> Result<()> {
         }
         let name = kind.name().to_owned();
         discard(&work, &name)?;
-        progress.say(&format!("== aging {name}, {}, as {PROFILE}", lab::bytes(args.size)));
-        lab::age(&spec(args, &work, *kind)?, &mut progress)?;
+        progress.say(&format!("== aging {name}, {}, as {PROFILE}", run::bytes(args.size)));
+        run::age(&spec(args, &work, *kind)?, &mut progress)?;
         names.push(name);
     }
     if names.is_empty() {
@@ -49,7 +49,7 @@ pub fn run(args: &Demo) -> Result<()> {
         command: super::command_line(),
     };
     progress.say("== comparing each with its unaged copy");
-    let pairs = lab::compare(&comparison, &mut progress)?;
+    let pairs = run::compare(&comparison, &mut progress)?;
     drop(progress);
     super::compare::show(&pairs)?;
     let page = work.join("report.html");

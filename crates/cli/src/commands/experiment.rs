@@ -6,7 +6,7 @@ use crate::args::{HowToRun, Reproduce, Run};
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use lab::{Experiment, Outcome, Plan, RunSpec, Shard};
+use experiment::{Experiment, Outcome, Plan, RunSpec, Shard};
 
 /// The name that selects all figures.
 const ALL: &str = "all";
@@ -87,7 +87,7 @@ fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
 }
 
 fn carry_out(plan: &Plan) -> Result<Outcome> {
-    Ok(lab::run(plan, &mut Progress::new())?)
+    Ok(experiment::run(plan, &mut Progress::new())?)
 }
 
 fn show(outcome: &Outcome) -> Result<()> {

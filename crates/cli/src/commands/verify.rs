@@ -5,7 +5,7 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use activity::ActivitySet;
 use anyhow::Result;
-use lab::{Case, Location, Verified, VerifySpec, VolumeConfig};
+use run::{Case, Location, Verified, VerifySpec, VolumeConfig};
 use workload::snapshots::{Options, ShortLived, snapshot_files};
 use workload::synthetic::SyntheticOptions;
 
@@ -17,7 +17,7 @@ pub fn run(args: &Verify) -> Result<()> {
     let spec =
         VerifySpec { name, work: args.work.work.clone(), case: case(args)?, command: super::command_line() };
     let mut progress = Progress::new();
-    let verified = lab::verify(&spec, &mut progress)?;
+    let verified = run::verify(&spec, &mut progress)?;
     drop(progress);
     if args.json { output::json(&verified) } else { show(&verified) }
 }
@@ -62,7 +62,7 @@ fn show(verified: &Verified) -> Result<()> {
         verified
             .by_size
             .iter()
-            .map(|size| row(lab::bytes(size.upper_bytes), size.real_score, size.replayed_score)),
+            .map(|size| row(run::bytes(size.upper_bytes), size.real_score, size.replayed_score)),
     )?;
     output::line("")?;
     let last = verified.days.last();

@@ -5,8 +5,8 @@ use super::age::{self, absolute};
 use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
 use anyhow::{Context as _, Result, bail};
 use fs::FileSystem;
-use lab::library::{Image, Library, SaveSpec};
-use lab::{Location, Manifest, VolumeConfig, Work};
+use run::library::{Image, Library, SaveSpec};
+use run::{Location, Manifest, VolumeConfig, Work};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use vm::{Kernel, Task, TaskOutput};
@@ -125,7 +125,7 @@ pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
         return None;
     }
     // Ignores errors: the probe reports them when it runs here.
-    let volume = lab::existing_volume(&subject.path).ok()??;
+    let volume = run::existing_volume(&subject.path).ok()??;
     let kind = fs::find(&volume.fs).ok()?;
     let mut dispatch = Dispatch::new(kernel_for(&[kind]).ok()??, &[kind], None);
     let written = [Some(subject.path.as_path()), log].into_iter().flatten();

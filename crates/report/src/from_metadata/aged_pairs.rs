@@ -3,7 +3,7 @@
 use super::{axis, by_phase, distribution_lines, operations, rate_lines};
 use crate::data::{Experiment, Line, Plot};
 use bench::metadata::{PhaseOutcome, Quantiles};
-use lab::{SUBJECTS, metadata_side};
+use run::{SUBJECTS, metadata_side};
 use results::Run;
 
 /// The aged and unaged runs of each file system that has both from one command.

@@ -6,7 +6,7 @@ use crate::html::Html;
 use crate::http::Response;
 use crate::query::Query;
 use crate::stores::{Opened, Place, RunAt};
-use lab::{Compared, RunComparison, compare_runs};
+use run::{Compared, RunComparison, compare_runs};
 use results::{Interval, Run};
 
 /// Maximum number of measures on a page; series of hundreds of checkpoints have more than a reader can use.

@@ -5,7 +5,7 @@ use crate::args::{self, Age, Data, OnFull};
 use crate::commands::{command_line, disk::clock};
 use crate::units;
 use anyhow::{Context as _, Result, bail};
-use lab::{AgeSpec, Location, MeasureRounds, VolumeConfig};
+use run::{AgeSpec, Location, MeasureRounds, VolumeConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::Workload;

@@ -5,7 +5,7 @@ use crate::args::{self, Against};
 use crate::output;
 use crate::progress::Progress;
 use anyhow::Result;
-use lab::{FioOutcome, FioSpec};
+use run::{FioOutcome, FioSpec};
 
 pub fn run(args: &args::Fio) -> Result<()> {
     let spec = FioSpec {
@@ -17,7 +17,7 @@ pub fn run(args: &args::Fio) -> Result<()> {
         command: crate::commands::command_line(),
     };
     let mut progress = Progress::new();
-    let outcome = lab::fio(&spec, &mut progress)?;
+    let outcome = run::fio(&spec, &mut progress)?;
     drop(progress);
     if args.subject.json { output::json(&outcome) } else { show(&outcome) }
 }

@@ -11,7 +11,7 @@ use bench::metadata::{
     self, Backend, Interface, InterfaceError, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
     Stonewall, Task,
 };
-use lab::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
+use run::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use mpi::World;
 use ranks::Group as _;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn conduct(args: &Metadata, spec: &MetadataSpec, external: Option<ExternalRanks>
     let mut progress = Progress::new();
     let mut written = Ok(());
     let mut show = shown(args, spec, &mut written);
-    let outcome = lab::metadata(spec, external, &mut progress, &mut show)?;
+    let outcome = run::metadata(spec, external, &mut progress, &mut show)?;
     drop((progress, show));
     written?;
     if let Some(memory) = outcome.memory.filter(|_| !args.json) {
@@ -111,7 +111,7 @@ fn memory_line(memory: Memory) -> String {
         MemoryBy::Occupying => "machine memory occupied",
         MemoryBy::ControlGroup => "limited by a control group",
     };
-    let (limit, free) = (lab::bytes(memory.limit_bytes), lab::bytes(memory.free_bytes));
+    let (limit, free) = (run::bytes(memory.limit_bytes), run::bytes(memory.free_bytes));
     format!("memory: {how} to {limit}; {free} free at the start")
 }
 
@@ -123,7 +123,7 @@ fn judge(errors: u64) -> Result<()> {
 }
 
 fn import(args: &Metadata, work: &Path) -> Result<()> {
-    let imported = lab::import_metadata(&args.import, work, &crate::commands::command_line())?;
+    let imported = run::import_metadata(&args.import, work, &crate::commands::command_line())?;
     if args.json {
         return output::json(&imported);
     }

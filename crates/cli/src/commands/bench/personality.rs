@@ -6,7 +6,7 @@ use crate::output;
 use crate::progress::Progress;
 use anyhow::Result;
 use bench::personality::{Personality, RunLength};
-use lab::{PersonalityOutcome, PersonalitySpec};
+use run::{PersonalityOutcome, PersonalitySpec};
 use results::Interval;
 
 pub fn run(args: &args::Personality) -> Result<()> {
@@ -27,7 +27,7 @@ pub fn run(args: &args::Personality) -> Result<()> {
         command: crate::commands::command_line(),
     };
     let mut progress = Progress::new();
-    let outcome = lab::personality(&spec, &mut progress)?;
+    let outcome = run::personality(&spec, &mut progress)?;
     drop(progress);
     if args.subject.json { output::json(&outcome) } else { show(&outcome) }
 }

@@ -5,7 +5,7 @@ use crate::commands::{aged, compare};
 use crate::output::number;
 use anyhow::{Result, bail};
 use disk::modelled::is_store;
-use lab::{Manifest, Subject};
+use run::{Manifest, Subject};
 use results::{Interval, STORE_FILE};
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use crate::output::{self, number};
 use anyhow::{Context as _, Result};
 use betreefs::image;
-use lab::TreeLayout;
+use run::TreeLayout;
 use std::path::Path;
 
 pub fn run(path: &Path, json: bool) -> Result<()> {
@@ -16,8 +16,8 @@ pub fn run(path: &Path, json: bool) -> Result<()> {
     output::table(
         &["size", "free", "key-order layout score", "layout score", "leaves full", "inner nodes full"],
         [vec![
-            lab::bytes(tree.image_bytes),
-            lab::bytes(tree.free_slots * tree.node_bytes),
+            run::bytes(tree.image_bytes),
+            run::bytes(tree.free_slots * tree.node_bytes),
             number(tree.key_order_layout_score),
             number(tree.layout_score),
             number(Some(tree.leaf_occupancy)),
@@ -32,9 +32,9 @@ pub fn run(path: &Path, json: bool) -> Result<()> {
             vec![
                 name(level),
                 nodes.nodes.to_string(),
-                lab::bytes(nodes.bytes),
-                lab::bytes(nodes.buffer_bytes),
-                lab::bytes(nodes.written_bytes),
+                run::bytes(nodes.bytes),
+                run::bytes(nodes.buffer_bytes),
+                run::bytes(nodes.written_bytes),
             ]
         }),
     )?;
@@ -55,6 +55,6 @@ pub fn run(path: &Path, json: bool) -> Result<()> {
     )?;
     output::table(
         &["free extents of", "count"],
-        tree.free_extents.iter().map(|free| vec![lab::bytes(free.bytes), free.count.to_string()]),
+        tree.free_extents.iter().map(|free| vec![run::bytes(free.bytes), free.count.to_string()]),
     )
 }

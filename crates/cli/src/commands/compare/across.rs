@@ -3,7 +3,7 @@
 use super::{label, ratio, shown};
 use crate::output::{self, number};
 use anyhow::Result;
-use lab::Pair;
+use run::Pair;
 
 /// Prints the tables. The pairs are grouped by kernel.
 pub fn show(pairs: &[Pair]) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::commands::age::AgeOptions;
 use crate::commands::vm_dispatch;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use lab::{Manifest, Stage};
+use run::{Manifest, Stage};
 use results::Watch as _;
 use vm::Kernel;
 
@@ -42,8 +42,8 @@ pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> 
             }
             there => spec.resume = there.is_some_and(|there| there.stage != Stage::Making),
         }
-        progress.say(&format!("== aging {}, {}", spec.name, lab::bytes(spec.volume.size_bytes)));
-        lab::age(&spec, progress)?;
+        progress.say(&format!("== aging {}, {}", spec.name, run::bytes(spec.volume.size_bytes)));
+        run::age(&spec, progress)?;
         aged.push(Manifest::load_aged(work, &spec.name)?);
     }
     Ok(aged)

@@ -4,13 +4,13 @@ use crate::args::HowToRun;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use lab::{AllDone, AllSpec, Experiment, Listed, Shard, Standing, State};
+use experiment::{AllDone, AllSpec, Experiment, Listed, Shard, Standing, State};
 use results::StoreLocation;
 use serde_json::json;
 
 /// Lists all figures, tables and listings.
 pub fn list(json: bool) -> Result<()> {
-    let all = lab::listed();
+    let all = experiment::listed();
     let mut rows = Vec::new();
     for listed in &all {
         let experiment = if listed.built_in { Some(Experiment::find(&listed.figure)?) } else { None };
@@ -65,7 +65,7 @@ fn standing(at: &StoreLocation, scale: &str) -> Result<Vec<Standing>> {
         StoreLocation::File(path) if !path.is_file() => None,
         at => Some(at.open()?),
     };
-    Ok(lab::standing(store.as_ref(), scale)?)
+    Ok(experiment::standing(store.as_ref(), scale)?)
 }
 
 /// Runs all figures that are missing in the store, or one shard of them.
@@ -84,7 +84,7 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
         subprocess: || super::super::bench::self_command("metadata-subprocess"),
         command: super::super::command_line(),
     };
-    let all = lab::reproduce_all(&spec, &mut Progress::new())?;
+    let all = experiment::reproduce_all(&spec, &mut Progress::new())?;
     let at = how.store.or_of(&how.work);
     let mine = |standing: &Standing| spec.experiments.iter().any(|one| one.figure == standing.listed.figure);
     let mut standing = standing(&at, &how.scale)?;

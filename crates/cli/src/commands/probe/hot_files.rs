@@ -5,10 +5,10 @@ use crate::args;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::Result;
-use lab::{Chosen, HotFilesOutcome, HotFilesSpec, Rates, Ratios};
+use run::{Chosen, HotFilesOutcome, HotFilesSpec, Rates, Ratios};
 
 pub fn run(args: &args::HotFiles) -> Result<()> {
-    let days = args.days.or(args.now.map(|_| lab::PUBLISHED_DAYS));
+    let days = args.days.or(args.now.map(|_| run::PUBLISHED_DAYS));
     let days = days.map(|days| Chosen::Days { days, now_unix_s: args.now });
     let spec = HotFilesSpec {
         on: rates::subject(&args.on)?,
@@ -19,7 +19,7 @@ pub fn run(args: &args::HotFiles) -> Result<()> {
         command: crate::commands::command_line(),
     };
     let mut progress = Progress::new();
-    let outcome = lab::hot_files(&spec, &mut progress)?;
+    let outcome = run::hot_files(&spec, &mut progress)?;
     drop(progress);
     if args.on.json { output::json(&outcome) } else { show(&outcome) }
 }
@@ -29,7 +29,7 @@ fn show(outcome: &HotFilesOutcome) -> Result<()> {
     let percent =
         |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:.1} %", 100.0 * share));
     let (of_files, of_space) = (percent(measured.share_of_files), percent(measured.share_of_space));
-    let bytes = lab::bytes(measured.bytes);
+    let bytes = run::bytes(measured.bytes);
     output::line(&format!(
         "{} hot files of {bytes}: {of_files} of the files, {of_space} of the space",
         measured.files
@@ -47,8 +47,8 @@ fn show(outcome: &HotFilesOutcome) -> Result<()> {
     let row = |phase: &str, side: &str, cells: [String; 3]| {
         [&[phase.to_owned(), side.to_owned()][..], &cells].concat()
     };
-    let sides = |phase: &str, rates: &dyn Fn(&lab::HotFilesSide) -> Option<Rates>, ratios: Option<Ratios>| {
-        let of_side = |(side, gave): (&&str, &lab::HotFilesSide)| {
+    let sides = |phase: &str, rates: &dyn Fn(&run::HotFilesSide) -> Option<Rates>, ratios: Option<Ratios>| {
+        let of_side = |(side, gave): (&&str, &run::HotFilesSide)| {
             rates(gave).map(|rates| row(phase, side, rates::row(&rates)))
         };
         let mut rows: Vec<_> = measured.sides.iter().filter_map(of_side).collect();

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use disk::Model;
-use lab::scanned::Scanned;
+use run::scanned::Scanned;
 use std::collections::BTreeMap;
 
 pub struct Models(Vec<Model>);

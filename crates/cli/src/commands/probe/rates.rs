@@ -4,7 +4,7 @@ use crate::args::OnFiles;
 use crate::commands::aged;
 use crate::output::number;
 use anyhow::{Context as _, Result};
-use lab::{Rates, Ratios, Subject};
+use run::{Rates, Ratios, Subject};
 use results::MeanAndDeviation;
 
 const MIB: f64 = (1u64 << 20) as f64;

@@ -6,7 +6,7 @@ use crate::output;
 use crate::progress::Progress;
 use ::probe::SequentialPlan;
 use anyhow::Result;
-use lab::{Rates, Ratios, SequentialSize, SequentialSpec};
+use run::{Rates, Ratios, SequentialSize, SequentialSpec};
 use std::collections::BTreeMap;
 
 pub fn run(args: &args::Sequential) -> Result<()> {
@@ -23,7 +23,7 @@ pub fn run(args: &args::Sequential) -> Result<()> {
         command: crate::commands::command_line(),
     };
     let mut progress = Progress::new();
-    let outcome = lab::sequential(&spec, &mut progress)?;
+    let outcome = run::sequential(&spec, &mut progress)?;
     drop(progress);
     if args.on.json {
         return output::json(&outcome);
@@ -36,7 +36,7 @@ pub fn run(args: &args::Sequential) -> Result<()> {
 
 /// The table rows of one file size.
 fn rows(size: &SequentialSize) -> Vec<Vec<String>> {
-    let begin = [lab::bytes(size.size_bytes), size.files.to_string()];
+    let begin = [run::bytes(size.size_bytes), size.files.to_string()];
     let phase = |name: &str, rates: &BTreeMap<&str, Rates>, ratios: Option<Ratios>| {
         let row = |side: &str, cells: [String; 3]| {
             [&begin[..], &[name.to_owned(), side.to_owned()], &cells].concat()

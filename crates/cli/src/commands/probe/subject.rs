@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use disk::Session;
 use fs::{DirTarget, Target};
-use lab::existing_volume;
+use run::existing_volume;
 use std::path::Path;
 
 /// Opens the file system at `path`, read-only unless the probe `writes`.

@@ -44,7 +44,7 @@ pub fn run(args: &SnapshotImport) -> Result<()> {
         args.out.display(),
         stat.files,
         stat.dirs,
-        lab::bytes(stat.bytes)
+        run::bytes(stat.bytes)
     ))
 }
 

@@ -44,7 +44,7 @@ pub fn run(args: &SnapshotTake) -> Result<()> {
         args.out.display(),
         stat.files,
         stat.dirs,
-        lab::bytes(stat.bytes),
+        run::bytes(stat.bytes),
         stat.extents
     ))?;
     match snapshot.info().other_fs {

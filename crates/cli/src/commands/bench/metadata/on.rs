@@ -7,7 +7,7 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use bench::metadata::Backend;
-use lab::{MetadataSpec, OnAged};
+use run::{MetadataSpec, OnAged};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
@@ -16,7 +16,7 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     }
     let (work, name) = aged::locate(args.work.as_deref(), image)?;
     let ranks = super::ranks(args, None)?;
-    // `lab::metadata_on` sets the directory when the file system is mounted.
+    // `run::metadata_on` sets the directory when the file system is mounted.
     let backend = Backend::Posix { root: PathBuf::new() };
     let mut spec = MetadataSpec { work: Some(work), ..super::spec_of(args, ranks, backend)? };
     // All phases belong to one run, so no later run needs the state.
@@ -24,7 +24,7 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     let mut progress = Progress::new();
     let mut written = Ok(());
     let mut print_phase = shown(args, &spec, &mut written);
-    let on = lab::metadata_on(&spec, &name, &mut progress, &mut print_phase)?;
+    let on = run::metadata_on(&spec, &name, &mut progress, &mut print_phase)?;
     drop((progress, print_phase));
     written?;
     if args.json {

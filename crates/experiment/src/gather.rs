@@ -1,0 +1,112 @@
+//! Reads back the measurements of a run and judges them.
+
+use super::check::{Checked, Judge, trend};
+use super::outcome::{
+    CheckpointPair, CheckpointSide, FailedCell, Outcome, Picture, SeriesKey, read_checkpoint, read_trees,
+};
+use super::plan::{Job, Plan};
+use run::Error;
+use run::SUBJECTS;
+use run::compare_runs::CheckpointRun;
+use run::series::{Checkpoint, PICTURE};
+use probe::FileMap;
+use results::Store;
+use results::measures;
+
+/// The outcome of a run, from the given jobs.
+pub(super) fn gather(
+    plan: &Plan,
+    jobs: &[Job],
+    store: &Store,
+    failed: Vec<FailedCell>,
+) -> Result<Outcome, Error> {
+    let experiment = &plan.spec.experiment;
+    let mut outcome = Outcome {
+        figure: experiment.figure.clone(),
+        title: experiment.title.clone(),
+        source: experiment.source.clone(),
+        scale: plan.spec.scale.clone(),
+        checks: Vec::new(),
+        trend: None,
+        correlations: Vec::new(),
+        checkpoints: Vec::new(),
+        pairs: Vec::new(),
+        trees: Vec::new(),
+        pictures: Vec::new(),
+        failed,
+        round: experiment.round.clone(),
+        plots: experiment.plot.clone(),
+    };
+    for job in jobs {
+        read_job(plan, job, store, &mut outcome)?;
+    }
+    let (lines, rounds, untraced) = (plan.lines(), plan.scale.axis(), plan.untraced.as_deref());
+    let judge = Judge { lines: &lines, rounds, outcome: &outcome, untraced };
+    let claims: Vec<Vec<Checked>> = experiment.check.iter().map(|claim| judge.check(claim)).collect();
+    let mut correlations = Vec::new();
+    for correlated in experiment.check.iter().flat_map(|claim| judge.correlations(claim)) {
+        // Two claims may use the same correlation.
+        if !correlations.contains(&correlated) {
+            correlations.push(correlated);
+        }
+    }
+    outcome.trend = trend(&claims);
+    (outcome.checks, outcome.correlations) = (claims.concat(), correlations);
+    Ok(outcome)
+}
+
+/// The runs that hold the measurements of these jobs.
+pub(super) fn checkpoints(plan: &Plan, jobs: &[Job], store: &Store) -> Result<Vec<CheckpointRun>, Error> {
+    let mut runs = Vec::new();
+    for job in jobs {
+        for at in plan.schedule.checkpoints() {
+            let Some(run) = job.identity.find(store, at)? else { continue };
+            runs.push(CheckpointRun {
+                at: format!("{}, {} {}", job.name(), plan.spec.experiment.round.label, at.number()),
+                run: store.uid(run)?,
+            });
+        }
+    }
+    Ok(runs)
+}
+
+fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Result<(), Error> {
+    let (fs, option, seed) = (job.cell.fs.as_str(), job.cell.variant.name.as_str(), job.cell.seed);
+    let disks = job.models();
+    let key = SeriesKey { fs, option, seed, one_disk: true };
+    let mut cold: Vec<CheckpointSide> = Vec::new();
+    for at in plan.schedule.checkpoints() {
+        let Some(run) = job.identity.find(store, at)? else { continue };
+        let (mut sides, mut pairs) = read_checkpoint(store, run, key, at.number(), &disks)?;
+        if let Some(files) = store.document::<Vec<FileMap>>(run, SUBJECTS[0], PICTURE)?
+            && let Checkpoint::Round(round) = at
+        {
+            let (fs, option) = (fs.to_owned(), option.to_owned());
+            outcome.pictures.push(Picture { fs, option, seed, round, files });
+        }
+        outcome.trees.extend(read_trees(store, run, key, at.number())?);
+        match at {
+            // A cold scan has no position on the memory axis; warm scans are compared with it.
+            Checkpoint::Round(_) if !plan.schedule.memory_bytes.is_empty() => cold = sides,
+            _ => {
+                add_cold_cost(&cold, &mut sides, &mut pairs);
+                outcome.checkpoints.extend(sides);
+                outcome.pairs.extend(pairs);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds the cost of the cold scan of the same side to warm scans.
+fn add_cold_cost(cold: &[CheckpointSide], sides: &mut [CheckpointSide], pairs: &mut [CheckpointPair]) {
+    let of_pairs = pairs.iter_mut().flat_map(|pair| [&mut pair.aged, &mut pair.unaged]);
+    for side in sides.iter_mut().chain(of_pairs) {
+        let same = |cold: &&CheckpointSide| (&cold.disk, &cold.side) == (&side.disk, &side.side);
+        let cost = |side: &CheckpointSide| side.values.get(measures::MODELLED_S_PER_GIB.name).copied();
+        if let Some((cold, warm)) = cold.iter().find(same).and_then(cost).zip(cost(side)) {
+            side.values.insert(measures::COLD_MODELLED_S_PER_GIB.name.to_owned(), cold);
+            side.values.insert(measures::SHARE_OF_COLD_COST.name.to_owned(), warm / cold);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The metadata benchmark on separate file systems on modelled disks (Kunkel 2016, figures with fixed and with variable object count). A
+//! round is a number of processes, or a repeat of the benchmark phase.
+//!
+//! The disks sleep their service times, so that ranks, write-back and disk overlap as they do on a drive, and rates are in real time. The
+//! busy time of the disk is recorded as well: if it is all of the time, the drive limits the rate; if it is a small part, this machine
+//! does.
+
+use super::{Measuring, NamedDisk, Task, TaskKind};
+use run::Error;
+use run::bench::{begins, record_phase};
+use run::unless_interrupted;
+use crate::cell::Cell;
+use run::checkpoint::ONLY;
+use crate::spec::Scale;
+use run::series::Checkpoint;
+use bench::metadata::{self, Backend, Phase, PhaseOutcome, Ranks, Settings, SizeDistribution, Stonewall};
+use disk::modelled::Clock;
+use disk::{MemoryLimit, Scratch};
+use fs::{Location, Target};
+use results::measures::{self, MeasureInstance};
+use results::{Measurement, Watch};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Parameters of the benchmark in an experiment file. The defaults are those of the report (section 3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Metadata {
+    /// Data sets per process.
+    data_sets: u32,
+    /// Objects created in each data set beforehand …
+    precreate: u64,
+    /// … and processed in each repeat.
+    iterations: u64,
+    /// Whether both numbers are totals for all processes instead of per process.
+    shared: bool,
+    /// Repeats of the benchmark phase, if the rounds are numbers of processes.
+    repeats: u32,
+    /// Object size.
+    object_bytes: u64,
+    /// Memory limit for all processes together, including what is cached for them.
+    memory_bytes: Option<u64>,
+    /// Whether the memory limit applies: a setting may lift it.
+    limited: bool,
+    /// Number of processes; the rounds are then repeats.
+    processes: Option<u32>,
+    /// Seconds after which a repeat starts no further iteration.
+    stonewall_s: Option<u64>,
+}
+
+impl Default for Metadata {
+    fn default() -> Metadata {
+        Metadata {
+            data_sets: 10,
+            precreate: 3_000,
+            iterations: 1_000,
+            shared: false,
+            repeats: 5,
+            object_bytes: 3_900,
+            memory_bytes: None,
+            limited: true,
+            processes: None,
+            stonewall_s: None,
+        }
+    }
+}
+
+inventory::submit!(TaskKind::new::<Metadata>("metadata", phase_measures));
+
+impl Task for Metadata {
+    fn check(&self, cell: &Cell, scale: &Scale) -> Result<(), Error> {
+        if let Some(bytes) = self.limit_bytes() {
+            MemoryLimit::available()?;
+            if bytes < LEAST_MEMORY_BYTES {
+                let why = format!("memory_bytes = {bytes} is too small for the processes themselves");
+                return Err(Error::Refused(format!("{why}; use at least {LEAST_MEMORY_BYTES}")));
+            }
+        }
+        for round in &scale.rounds {
+            let (processes, settings) = self.at(*round, scale, cell.seed);
+            let refused = |error: metadata::Error| Error::Refused(format!("round {round}: {error}"));
+            settings.check(processes).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    fn parameters(&self, scale: &Scale, disks: &[NamedDisk]) -> Result<Value, Error> {
+        let mut parameters = json!({ "metadata": self, "disk": disks[0].model });
+        if self.processes.is_some() {
+            // One run contains all repeats.
+            parameters["last_round"] = json!(scale.last());
+        }
+        Ok(parameters)
+    }
+
+    fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        let images = at.images()?;
+        Benchmark { task: self, images, at }.run()
+    }
+
+    fn method(&self, _scale: &Scale) -> (&'static str, String) {
+        ("Time", "real: the modelled disks take their service times in real time, on fresh file systems, one per number of \
+             processes; the rates include the overhead of this machine"
+                .to_owned())
+    }
+
+    fn is_per_disk(&self) -> bool {
+        true
+    }
+}
+
+impl Metadata {
+    fn limit_bytes(&self) -> Option<u64> {
+        self.memory_bytes.filter(|_| self.limited)
+    }
+
+    /// The processes of a round, and the settings of each.
+    fn at(&self, round: u64, scale: &Scale, seed: u64) -> (u32, Settings) {
+        let (processes, repeats) = match self.processes {
+            Some(processes) => (processes, scale.last()),
+            None => (round.try_into().unwrap_or(u32::MAX), u64::from(self.repeats)),
+        };
+        let each = |objects: u64| match self.shared {
+            true => objects / u64::from(processes.max(1)),
+            false => objects,
+        };
+        let after = self.stonewall_s.map(Duration::from_secs);
+        let settings = Settings {
+            data_sets: self.data_sets,
+            precreate: each(self.precreate),
+            iterations: each(self.iterations),
+            repeats: repeats.try_into().unwrap_or(u32::MAX),
+            object_size: SizeDistribution::Fixed(self.object_bytes),
+            stonewall: after.map(|after| Stonewall { after, wear_out: false }),
+            seed,
+            ..Settings::default()
+        };
+        (processes, settings)
+    }
+}
+
+/// The minimum memory limit; the processes alone would use up a smaller one.
+const LEAST_MEMORY_BYTES: u64 = 8 << 20;
+
+/// The benchmark on a disk.
+struct Benchmark<'t, 'a> {
+    task: &'t Metadata,
+    /// Directory for the store of the disk.
+    images: Scratch,
+    at: &'t mut Measuring<'a>,
+}
+
+impl Benchmark<'_, '_> {
+    /// Measures the rounds that the store does not hold yet.
+    fn run(&mut self) -> Result<(), Error> {
+        let mut left = Vec::new();
+        for round in &self.at.scale.rounds {
+            if self.at.identity.find(self.at.store, Checkpoint::Round(*round))?.is_none() {
+                left.push(*round);
+            }
+        }
+        match self.task.processes {
+            // One run contains all repeats.
+            Some(_) if !left.is_empty() => self.measure(*left.last().expect("is not empty"), &left),
+            Some(_) => Ok(()),
+            None => left.iter().try_for_each(|round| self.measure(*round, &[*round])),
+        }
+    }
+
+    /// Executes the run of a round, and records it for all `rounds` that it contains.
+    fn measure(&mut self, round: u64, rounds: &[u64]) -> Result<(), Error> {
+        let begin = |round: &u64| {
+            let run = self.at.identity.begin(
+                self.at.store,
+                Checkpoint::Round(*round),
+                self.at.command,
+                self.at.cell.seed,
+            )?;
+            Ok((*round, run))
+        };
+        let runs = rounds.iter().map(begin).collect::<Result<Vec<_>, Error>>()?;
+        let measured = unless_interrupted(self.phases(round));
+        for (round, run) in runs {
+            let recorded = measured.as_ref().map_err(again).and_then(|phases| {
+                let repeat = self.task.processes.map(|_| round);
+                self.at.store.record_all(run, &numbers(phases, repeat, self.at.disks[0].model.name()))?;
+                for (place, (outcome, _)) in phases.iter().enumerate() {
+                    record_phase(self.at.store, run, place, outcome)?;
+                }
+                Ok(())
+            });
+            self.at.store.end_with(run, &recorded)?;
+            recorded?;
+        }
+        Ok(())
+    }
+
+    /// Runs all phases on a fresh file system. Returns each with the seconds during which its disk was busy.
+    fn phases(&mut self, round: u64) -> Result<Vec<(PhaseOutcome, f64)>, Error> {
+        let (cell, scale) = (self.at.cell, self.at.scale);
+        let (processes, settings) = self.task.at(round, scale, cell.seed);
+        let dir = self.images.path().join("disk");
+        let location =
+            Location::Modelled { dir: dir.clone(), model: self.at.disks[0].name.clone(), clock: Clock::Real };
+        let objects = settings.precreate * u64::from(settings.data_sets) * u64::from(processes);
+        let dirs = u64::from(settings.data_sets + 1) * u64::from(processes) + 1;
+        let mut volume = cell.volume(scale.size_bytes, location, Some(objects + dirs))?;
+        let name = &self.at.identity.name;
+        self.at.watch.phase(&format!("{name}: creating the file system, {processes} processes"), None);
+        let target = fs::make(self.at.session, &mut volume, None)?;
+        let limit =
+            self.task.limit_bytes().map(|bytes| MemoryLimit::new(self.at.session, bytes)).transpose()?;
+        let mut command = (self.at.subprocess)();
+        limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
+        let backend = Backend::Posix { root: target.root().join("objects") };
+        let title = format!("{name}, {processes} processes");
+        let mut recorder = Recorder {
+            title,
+            target: target.as_ref(),
+            watch: &mut *self.at.watch,
+            begun_ns: 0,
+            failed: None,
+            phases: Vec::new(),
+        };
+        let task = metadata::Task { settings, ranks: Ranks::Processes(processes), backend, run_info: None };
+        let done = metadata::run_in_subprocess(&mut command, &task, &disk::interrupted, &mut recorder);
+        let (failed, phases) = (recorder.failed.take(), recorder.phases);
+        failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;
+        limit.map_or(Ok(()), MemoryLimit::remove)?;
+        target.close()?;
+        std::fs::remove_dir_all(&dir).map_err(Error::io("removing", &dir))?;
+        Ok(phases)
+    }
+}
+
+/// Duplicates an error, for each checkpoint that it prevented.
+fn again(error: &Error) -> Error {
+    match error {
+        Error::Interrupted(what) => Error::Interrupted(what.clone()),
+        error => Error::Failed(error.to_string()),
+    }
+}
+
+/// Reads the disk's clock between phases.
+struct Recorder<'a> {
+    title: String,
+    target: &'a dyn Target,
+    watch: &'a mut dyn Watch,
+    begun_ns: u64,
+    failed: Option<Error>,
+    phases: Vec<(PhaseOutcome, f64)>,
+}
+
+impl Recorder<'_> {
+    fn clock_ns(&self) -> Result<u64, Error> {
+        Ok(self.target.modelled().expect("the file system is on a modelled disk").clock_ns()?)
+    }
+
+    fn note(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+        if let Some(failure) = outcome.failures.first() {
+            return Err(Error::Failed(format!("{} operations failed; {failure}", outcome.errors)));
+        }
+        let busy_s = self.clock_ns()?.saturating_sub(self.begun_ns) as f64 / 1e9;
+        self.phases.push((outcome.clone(), busy_s));
+        Ok(())
+    }
+}
+
+impl metadata::PhaseObserver for Recorder<'_> {
+    fn phase_started(&mut self, phase: Phase, iteration: u32) {
+        begins(self.watch, &self.title, phase, iteration);
+        match self.clock_ns() {
+            Ok(ns) => self.begun_ns = ns,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn phase_ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
+        if self.failed.is_none() {
+            self.failed = self.note(outcome).err();
+        }
+        self.failed.as_ref().map_or(Ok(()), |error| Err(metadata::Error::Settings(error.to_string())))
+    }
+}
+
+/// The measures of phases.
+fn phase_measures() -> Vec<String> {
+    let families = [measures::PHASE_OBJECTS_PER_S, measures::PHASE_DISK_SHARE];
+    let phases = [Phase::Precreate, Phase::Benchmark, Phase::Cleanup];
+    let of = |family: &measures::Measure| phases.map(|phase| family.of(phase.name()).name().to_owned());
+    families.iter().flat_map(of).collect()
+}
+
+/// The measurements of a run: of all its repeats, or of one.
+fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> Vec<Measurement> {
+    let mut numbers = Vec::new();
+    let precreate = phases.iter().find(|(outcome, _)| outcome.phase == Phase::Precreate);
+    for (outcome, busy_s) in phases {
+        let benchmark = outcome.phase == Phase::Benchmark;
+        let number_of = u64::from(outcome.iteration) + 1;
+        if benchmark && repeat.is_some_and(|repeat| repeat != number_of) {
+            continue;
+        }
+        let repetition = if repeat.is_some() { 1 } else { number_of };
+        let mut one = |measure: MeasureInstance, value| {
+            numbers.push(measure.on(disk).measurement(ONLY, repetition, value));
+        };
+        let phase = outcome.phase.name();
+        one(measures::PHASE_OBJECTS_PER_S.of(phase), outcome.objects_per_s);
+        if outcome.time_s > 0.0 {
+            // The disk may be busy for a moment before the first rank begins and after the last ends.
+            one(measures::PHASE_DISK_SHARE.of(phase), (busy_s / outcome.time_s).min(1.0));
+        }
+        let over = precreate.map_or(f64::NAN, |(made, _)| outcome.objects_per_s / made.objects_per_s);
+        match outcome.phase {
+            Phase::Precreate => {}
+            Phase::Benchmark => {
+                one(measures::BENCHMARK_OPERATIONS_PER_S.instance(), outcome.operations_per_s);
+                one(measures::BENCHMARK_OVER_PRECREATE.instance(), over);
+            }
+            Phase::Cleanup => one(measures::CLEANUP_OVER_PRECREATE.instance(), over),
+        }
+    }
+    numbers
+}

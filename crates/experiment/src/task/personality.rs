@@ -1,0 +1,242 @@
+//! Personalities on aged file systems and their unaged copies (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
+//! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. Each round ages a separate image and copies it to
+//! each modelled disk, which sleeps its service times.
+
+use super::{Measuring, NamedDisk, Task, TaskKind};
+use run::age;
+use run::aged_pair::{self, AgedPair, Subject};
+use run::SUBJECTS;
+use crate::cell::Cell;
+use crate::spec::Scale;
+use run::personality::{QUANTILES, Working, bench_error, numbers};
+use run::{AgeSpec, Error};
+use bench::personality::{OperationKind, Personality, Plan, RunLength};
+use disk::Scratch;
+use disk::model::Model;
+use fs::Location;
+use results::{Measurement, measures};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use workload::Method;
+use workload::profile::ByProfile;
+
+/// Parameters of the personality and of the aging in an experiment file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct OnAged {
+    /// The personality: a built-in name or a TOML file.
+    personality: String,
+    /// The profile for aging: a built-in name or a TOML file.
+    profile: String,
+    /// Maximum number of overwrites, whatever the round: a profile with young files is reached long before one with old files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most_overwrites: Option<f64>,
+    /// Fullness before the run, as a share of the capacity.
+    fullness: f64,
+    /// Factor for the number of files of the personality.
+    scale: f64,
+    /// Number of threads; by default that of the personality.
+    threads: Option<u32>,
+    /// Limit of dirty bytes in memory; by default the limit of the kernel, which a short run on few files never reaches.
+    dirty_bytes: Option<u64>,
+    /// Seconds per repetition.
+    time_s: f64,
+}
+
+impl Default for OnAged {
+    fn default() -> OnAged {
+        OnAged {
+            personality: "fileserver".to_owned(),
+            profile: "agrawal".to_owned(),
+            most_overwrites: None,
+            fullness: 0.8,
+            scale: 1.0,
+            threads: None,
+            dirty_bytes: None,
+            time_s: 60.0,
+        }
+    }
+}
+
+inventory::submit!(TaskKind::new::<OnAged>("personality", operation_measures));
+
+/// The measures of kinds of operations.
+fn operation_measures() -> Vec<String> {
+    let of_kind = |kind: &OperationKind| {
+        let kind = kind.name();
+        let latency =
+            |quantile: &&str| measures::LATENCY_US.of(&format!("{kind}_{quantile}")).name().to_owned();
+        let mut names: Vec<String> = QUANTILES.iter().map(latency).collect();
+        names.push(measures::OPERATION_PER_S.of(kind).name().to_owned());
+        names
+    };
+    OperationKind::ALL.iter().flat_map(of_kind).collect()
+}
+
+impl Task for OnAged {
+    fn check(&self, cell: &Cell, scale: &Scale) -> Result<(), Error> {
+        self.check_on(scale.size_bytes, cell.seed)
+    }
+
+    fn parameters(&self, scale: &Scale, disks: &[NamedDisk]) -> Result<Value, Error> {
+        let models: Vec<&Model> = disks.iter().map(|disk| &disk.model).collect();
+        Ok(json!({
+            "on_aged": self,
+            "personality": self.personality()?,
+            "profile": profile::load(&self.profile)?,
+            "repeat": scale.repeat,
+            "unaged": scale.unaged,
+            "disks": models,
+        }))
+    }
+
+    fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        let images = at.images()?;
+        at.record_each(|at, round| Run { task: self, images: &images, at }.measure(round))
+    }
+
+    fn method(&self, scale: &Scale) -> (&'static str, String) {
+        (
+            "Time",
+            format!(
+                "real: the modelled disks take their service times; {} runs of each side, each on the unchanged file system",
+                scale.repeat
+            ),
+        )
+    }
+
+    fn sides(&self) -> &'static [&'static str] {
+        &SUBJECTS
+    }
+}
+
+impl OnAged {
+    /// Refuses what cannot run on a file system of this size.
+    fn check_on(&self, size_bytes: u64, seed: u64) -> Result<(), Error> {
+        if !(self.fullness > 0.0 && self.fullness < 1.0) {
+            return Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)));
+        }
+        if !(self.time_s > 0.0 && self.time_s < 1e6) {
+            return Err(Error::Refused(format!(
+                "time_s = {} must be above 0 and below 1000000",
+                self.time_s
+            )));
+        }
+        if let Some(most) = self.most_overwrites.filter(|most| !(*most > 0.0 && most.is_finite())) {
+            return Err(Error::Refused(format!("most_overwrites = {most} must be above 0")));
+        }
+        if !(self.scale > 0.0 && self.scale <= 1000.0) {
+            return Err(Error::Refused(format!("scale = {} must be above 0 and at most 1000", self.scale)));
+        }
+        profile::load(&self.profile)?;
+        let needed = Plan::new(&self.personality()?, seed).map_err(bench_error)?.needed_bytes();
+        let free = (size_bytes as f64 * (1.0 - self.fullness)) as u64;
+        if needed > free {
+            let (needed, free) = (run::bytes(needed), run::bytes(free));
+            let why = format!("{} needs {needed} of free space, but only {free} are left", self.personality);
+            return Err(Error::Refused(format!("{why}; use a smaller scale or fullness")));
+        }
+        Ok(())
+    }
+
+    /// The personality with the settings of the experiment.
+    fn personality(&self) -> Result<Personality, Error> {
+        let found = Personality::find(&self.personality).map_err(bench_error)?;
+        let threads = self.threads.unwrap_or(found.threads);
+        let personality = Personality { threads, ..found }.scaled(self.scale);
+        let unsound = |why| Error::Refused(format!("personality {}: {why}", self.personality));
+        personality.check().map_err(unsound).map(|()| personality)
+    }
+}
+
+/// A file system to age, and to measure on each disk.
+struct Run<'t, 'a> {
+    task: &'t OnAged,
+    /// Directory for images and disks.
+    images: &'t Scratch,
+    at: &'t mut Measuring<'a>,
+}
+
+impl Run<'_, '_> {
+    /// Ages the file system, and returns the measurements on all disks.
+    fn measure(&mut self, round: u64) -> Result<Vec<Measurement>, Error> {
+        let name = format!("round-{round}");
+        self.age(&name, round)?;
+        let task = self.task;
+        let personality = task.personality()?;
+        let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
+        let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
+        let (dirty_bytes, seed) = (task.dirty_bytes, self.at.cell.seed);
+        let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
+        let on = Subject::Aged { work: self.images.path().to_owned(), name: name.clone() };
+        let mut measured = Vec::new();
+        for NamedDisk { name: named, model } in self.at.disks {
+            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), personality.name);
+            let pair_plan = aged_pair::Plan::benchmark(None, &on, self.at.scale.unaged, Some(named));
+            let each = |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| work.once(turn));
+            let gave = aged_pair::measure(&pair_plan, self.at.watch, each)?;
+            for (subject, runs) in &gave.result {
+                let repetitions = (1..).zip(runs);
+                measured
+                    .extend(repetitions.flat_map(|(at, run)| numbers(run, subject, at, Some(model.name()))));
+            }
+        }
+        let image = self.images.path().join(format!("{name}.img"));
+        std::fs::remove_file(&image).map_err(Error::io("removing", &image))?;
+        Ok(measured)
+    }
+
+    /// Ages a file system named `name`, in an image.
+    fn age(&mut self, name: &str, round: u64) -> Result<(), Error> {
+        let (cell, size_bytes) = (self.at.cell, self.at.scale.size_bytes);
+        let location = Location::Image(self.images.path().join(format!("{name}.img")));
+        self.at.watch.phase(&format!("{}: aging", cell.name), None);
+        let overwrites = self.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64);
+        let workload = ByProfile {
+            profile: profile::load(&self.task.profile)?,
+            method: Method::Planned,
+            fullness: Some(self.task.fullness),
+            overwrites: Some(overwrites),
+        };
+        let volume = cell.volume(size_bytes, location, None)?;
+        let work = self.images.path().to_owned();
+        let spec = AgeSpec::new(name, work, volume, Arc::new(workload), cell.seed, self.at.command);
+        age(&spec, self.at.watch).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_match_recorded_names() {
+        for name in ["read_p999_us", "fsync_max_us", "create_per_s"] {
+            assert!(operation_measures().iter().any(|known| known == name), "{name}");
+        }
+        for name in ["read_p98_us", "reads_per_s", "read_max", "read", "_per_s", "layout_score"] {
+            assert!(!operation_measures().iter().any(|known| known == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused_before_aging() {
+        let small = OnAged { scale: 0.01, ..OnAged::default() };
+        small.check_on(1 << 30, 1).unwrap();
+        for (task, said) in [
+            (OnAged::default(), "smaller scale"),
+            (OnAged { fullness: 1.0, ..small.clone() }, "fullness"),
+            (OnAged { time_s: 0.0, ..small.clone() }, "time_s"),
+            (OnAged { most_overwrites: Some(0.0), ..small.clone() }, "most_overwrites"),
+            (OnAged { scale: -1.0, ..small.clone() }, "scale"),
+            (OnAged { personality: "nobody".to_owned(), ..small.clone() }, "nobody"),
+            (OnAged { profile: "nobody".to_owned(), ..small.clone() }, "nobody"),
+            (OnAged { threads: Some(0), ..small.clone() }, "threads"),
+        ] {
+            let error = task.check_on(1 << 30, 1).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Comparison with natural aging: a synthetic workload ages a file system, its profile is captured, and another file system is aged to
+//! that profile. Compares the free space of both: the free extents, and the fragments of a new file (Kadekodi et al. 2017, Figures 2
+//! and 3).
+
+use super::{Aging, By, Rounds, Run};
+use run::Error;
+use run::checkpoint::ONLY;
+use run::verify::distance;
+use disk::Extent;
+use fs::Target;
+use profile::AgeBy;
+use results::measures;
+use results::{Measurement, Watch};
+use std::collections::BTreeMap;
+use workload::synthetic::{SyntheticOptions, SyntheticWorkload};
+
+/// The sides: aged by the synthetic workload, and aged by the profile.
+pub(super) const SIDES: [&str; 2] = ["real", "aged"];
+
+/// The free space of a side.
+struct Free {
+    /// Lengths of the free extents.
+    lengths: Vec<u64>,
+    /// Number of fragments of a new file, by size.
+    fragments: BTreeMap<u64, u64>,
+}
+
+impl Run<'_, '_> {
+    pub(super) fn compare_with_nature(&mut self) -> Result<Rounds, Error> {
+        let (task, size_bytes, seed) = (self.task, self.at.scale.size_bytes, self.at.cell.seed);
+        let mut real = self.fresh(SIDES[0], None)?;
+        let options = SyntheticOptions {
+            size_bytes,
+            days: task.days,
+            concurrency: 5,
+            intervals: 120,
+            fullness: task.fullness,
+            seed,
+        };
+        work(real.as_mut(), &options, self.at.watch)?;
+        let captured = profile::capture(real.root(), super::NATURE, AgeBy::Birth, 1)?;
+        let fullness = probe::census(real.root())?.allocated_bytes as f64 / size_bytes as f64;
+        let nature = self.free(real.as_mut())?;
+        real.close()?;
+        self.discard(SIDES[0])?;
+
+        let conditions = task.conditions(captured.profile, size_bytes, fullness, seed);
+        let mut aging = Aging::begin(&conditions)?;
+        let mut aged = self.fresh(SIDES[1], Some(aging.inodes))?;
+        self.at.watch.phase(&format!("{}: aging with the profile nature", self.at.identity.name), None);
+        aging.advance(aged.as_ref(), 100, self.at.watch)?;
+        let synthetic = self.free(aged.as_mut())?;
+        aged.close()?;
+        self.discard(SIDES[1])?;
+        Ok(found(&self.at.scale.rounds, task.by, [&nature, &synthetic]))
+    }
+
+    /// Measures the free space, and the fragments of a new file of each size, one file at a time.
+    fn free(&self, target: &mut dyn Target) -> Result<Free, Error> {
+        target.sync()?;
+        let extents: Vec<Extent> = target
+            .free_extents()?
+            .ok_or_else(|| Error::Refused(format!("{} does not report free extents", self.at.cell.fs)))?;
+        let mut fragments = BTreeMap::new();
+        if self.task.by == By::NewFile {
+            for &bytes in &self.at.scale.rounds {
+                fragments.insert(bytes, probe::new_file(target.root(), bytes)?.fragments);
+                // Freed blocks are reused only after the deletion is on disk.
+                target.sync()?;
+            }
+        }
+        Ok(Free { lengths: extents.iter().map(|extent| extent.len_bytes).collect(), fragments })
+    }
+}
+
+/// Runs a synthetic workload, which fills a file system and changes it.
+fn work(target: &mut dyn Target, options: &SyntheticOptions, watch: &mut dyn Watch) -> Result<(), Error> {
+    let mut workload = SyntheticWorkload::new(target.root(), *options);
+    watch.phase("the real file system", Some((options.days + 1) * 100));
+    for day in 0..=options.days {
+        workload.run_day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
+    }
+    drop(workload);
+    Ok(target.sync()?)
+}
+
+impl Free {
+    fn total(&self) -> f64 {
+        self.lengths.iter().sum::<u64>() as f64
+    }
+
+    fn mean(&self) -> f64 {
+        self.total() / self.lengths.len().max(1) as f64
+    }
+
+    /// The measurements that are the same for every round.
+    fn whole(&self, side: &str) -> [Measurement; 3] {
+        let largest = self.lengths.iter().max().copied().unwrap_or(0) as f64;
+        [
+            measures::FREE_MEAN_BYTES.once(side, self.mean()),
+            measures::FREE_LARGEST_SHARE.once(side, largest / self.total().max(1.0)),
+            measures::FREE_EXTENTS.once(side, self.lengths.len() as f64),
+        ]
+    }
+}
+
+fn found(rounds: &[u64], by: By, both: [&Free; 2]) -> Rounds {
+    let [real, aged] = both;
+    let doublings = |free: &Free| -> Vec<(f64, f64)> {
+        free.lengths.iter().map(|&len| ((len as f64).log2(), 1.0)).collect()
+    };
+    let apart = distance::earth_mover(&doublings(real), &doublings(aged));
+    let of = |&round: &u64| {
+        let mut numbers = vec![
+            measures::FREE_MEAN_DIFFERENCE_BYTES.once(ONLY, (aged.mean() - real.mean()).abs()),
+            measures::FREE_EXTENT_DOUBLINGS_APART.once(ONLY, apart),
+        ];
+        for (side, free) in SIDES.into_iter().zip(both) {
+            numbers.extend(free.whole(side));
+            if by == By::FreeExtent {
+                let class: Vec<u64> =
+                    free.lengths.iter().copied().filter(|len| (round..2 * round).contains(len)).collect();
+                let (count, bytes) = (class.len() as f64, class.iter().sum::<u64>() as f64);
+                let of_all = count / free.lengths.len().max(1) as f64;
+                numbers.push(measures::FREE_EXTENT_SHARE.once(side, of_all));
+                numbers.push(measures::FREE_BYTE_SHARE.once(side, bytes / free.total().max(1.0)));
+            }
+            if let Some(&fragments) = free.fragments.get(&round) {
+                let per_mib = fragments as f64 / (round as f64 / (1_u64 << 20) as f64);
+                numbers.push(measures::NEW_FILE_FRAGMENTS.once(side, fragments as f64));
+                numbers.push(measures::NEW_FILE_FRAGMENTS_PER_MIB.once(side, per_mib));
+            }
+        }
+        if let Some((&aged, &real)) = aged.fragments.get(&round).zip(real.fragments.get(&round)) {
+            let over = aged as f64 / real as f64;
+            numbers.push(measures::NEW_FILE_FRAGMENTS_OVER_REAL.once(ONLY, over));
+        }
+        (round, numbers)
+    };
+    rounds.iter().map(of).collect()
+}

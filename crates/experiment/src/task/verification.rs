@@ -1,0 +1,203 @@
+//! Verification in experiments: compares a real file system, aged by a synthetic workload, with one on which the workload of its snapshots
+//! was replayed (Smith and Seltzer 1997, Figures 3 and 4).
+
+use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
+use run::Error;
+use crate::cell::Cell;
+use run::checkpoint::ONLY;
+use crate::spec::Scale;
+use run::verify::{Case, Verified, compare_sides};
+use activity::ActivitySet;
+use fs::Location;
+use results::Measurement;
+use results::measures::{self, Measure};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use workload::snapshots::{Options, ShortLived};
+use workload::synthetic::SyntheticOptions;
+
+/// Parameters of a verification in an experiment file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Verification {
+    /// The meaning of a round.
+    by: By,
+    /// How the workload is derived from the snapshots.
+    method: Method,
+    /// Days of work.
+    days: u64,
+    /// Number of concurrent tasks.
+    #[serde(rename(serialize = "at_once"), alias = "at_once")]
+    concurrency: usize,
+    /// Intervals per day and GiB.
+    #[serde(rename(serialize = "windows"), alias = "windows")]
+    intervals: u64,
+    /// Share of the file system in use at the end.
+    fullness: f64,
+    /// The replay syncs after this many bytes.
+    write_back_bytes: u64,
+}
+
+impl Default for Verification {
+    fn default() -> Verification {
+        Verification {
+            by: By::Day,
+            method: Method::FullMetadata,
+            days: 10,
+            concurrency: 5,
+            intervals: 120,
+            fullness: 0.85,
+            write_back_bytes: 512 << 10,
+        }
+    }
+}
+
+/// The meaning of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum By {
+    /// A day of the synthetic workload; day 0 is the initial filling.
+    Day,
+    /// The upper bound of a class of file sizes on the last day: files larger than half of it.
+    SizeClass,
+}
+
+/// How a workload is derived from snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Method {
+    /// From all metadata in the snapshots.
+    #[serde(rename(serialize = "told"), alias = "told")]
+    FullMetadata,
+    /// As published, with short-lived files from the built-in activity profiles.
+    Published,
+}
+
+inventory::submit!(TaskKind::new::<Verification>("verify", Vec::new));
+
+/// The sides.
+const SIDES: [&str; 2] = ["real", "replayed"];
+
+impl Task for Verification {
+    fn check(&self, _cell: &Cell, scale: &Scale) -> Result<(), Error> {
+        let days = self.days;
+        match scale.last() {
+            day if self.by == By::Day && day > days => {
+                Err(Error::Refused(format!("no day {day}: the simulated history has {days} days")))
+            }
+            _ if self.concurrency == 0 || self.intervals == 0 || self.write_back_bytes == 0 => {
+                Err(Error::Refused("concurrency, intervals and write_back_bytes must not be 0".to_owned()))
+            }
+            _ if !(self.fullness > 0.0 && self.fullness < 1.0) => {
+                Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn parameters(&self, _scale: &Scale, _disks: &[NamedDisk]) -> Result<Value, Error> {
+        Ok(json!({ "verify": self }))
+    }
+
+    fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        at.record_all(|at| {
+            let verified = self.verified(at)?;
+            Ok(match self.by {
+                By::Day => days(&verified),
+                By::SizeClass => size_classes(&verified),
+            })
+        })
+    }
+
+    fn method(&self, _scale: &Scale) -> (&'static str, String) {
+        (
+            "Comparison",
+            "of a synthetic workload with a replay of its snapshots on another file system".to_owned(),
+        )
+    }
+
+    fn sides(&self) -> &'static [&'static str] {
+        &[ONLY, SIDES[0], SIDES[1]]
+    }
+}
+
+impl Verification {
+    fn workload(&self, seed: u64) -> Options {
+        match self.method {
+            Method::FullMetadata => Options::full_metadata(seed),
+            Method::Published => Options {
+                short_lived: Some(ShortLived::published(ActivitySet::builtin())),
+                ..Options::published(seed)
+            },
+        }
+    }
+
+    fn verified(&self, at: &mut Measuring) -> Result<Verified, Error> {
+        let (size_bytes, seed) = (at.scale.size_bytes, at.cell.seed);
+        let images = at.images()?;
+        let case = Case::Synthetic {
+            synthetic: SyntheticOptions {
+                size_bytes,
+                days: self.days,
+                concurrency: self.concurrency,
+                intervals: self.intervals,
+                fullness: self.fullness,
+                seed,
+            },
+            options: self.workload(seed),
+            write_back_bytes: self.write_back_bytes,
+            volume: at.cell.volume(size_bytes, Location::Image(images.path().to_owned()), None)?,
+        };
+        compare_sides(at.session, images.path(), "verify", &case, None, at.watch)
+    }
+}
+
+fn days(verified: &Verified) -> Rounds {
+    let (mut sum, mut count) = (0.0, 0.0);
+    let of = |day: &run::verify::Day| {
+        let mut numbers = both(measures::LAYOUT_SCORE, [day.real_score, day.replayed_score]);
+        numbers.extend(both(measures::FULLNESS, [day.real_fullness, day.replayed_fullness]));
+        numbers.extend(both(measures::FILES, [Some(day.real_files as f64), Some(day.replayed_files as f64)]));
+        if let Some((real, replayed)) = day.real_score.zip(day.replayed_score) {
+            (sum, count) = (sum + (replayed - real).abs(), count + 1.0);
+            numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
+            numbers.push(measures::MEAN_ABS_DIFFERENCE.once(ONLY, sum / count));
+        }
+        numbers
+    };
+    verified.days.iter().map(|day| day.day).zip(verified.days.iter().map(of)).collect()
+}
+
+fn size_classes(verified: &Verified) -> Rounds {
+    let of = |class: &run::verify::SizeScores| {
+        let mut numbers = both(measures::LAYOUT_SCORE, [class.real_score, class.replayed_score]);
+        let files = [class.real_files, class.replayed_files].map(|files| Some(files as f64));
+        numbers.extend(both(measures::FILES, files));
+        if let Some((real, replayed)) = class.real_score.zip(class.replayed_score) {
+            numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
+        }
+        (class.upper_bytes, numbers)
+    };
+    verified.by_size.iter().map(of).collect()
+}
+
+fn both(measure: Measure, values: [Option<f64>; 2]) -> Vec<Measurement> {
+    let sides = SIDES.into_iter().zip(values);
+    sides.filter_map(|(side, value)| Some(measure.once(side, value?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_names_are_read_and_stored() {
+        let old: Verification = toml::from_str("method = \"told\"\nat_once = 3\nwindows = 7").unwrap();
+        let new: Verification =
+            toml::from_str("method = \"full-metadata\"\nconcurrency = 3\nintervals = 7").unwrap();
+        assert_eq!(old, new);
+        let stored = serde_json::to_value(&new).unwrap();
+        assert_eq!(stored["method"], "told");
+        assert_eq!((stored["at_once"].as_u64(), stored["windows"].as_u64()), (Some(3), Some(7)));
+    }
+}
