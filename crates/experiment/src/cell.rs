@@ -2,8 +2,8 @@
 
 use super::spec::{Experiment, Scale, Variant};
 use super::task::Task;
-use run::Error;
 use fs::{Location, VolumeConfig};
+use run::Error;
 use std::sync::Arc;
 
 /// A file system with a setting and a seed, and its task for each round.

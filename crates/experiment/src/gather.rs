@@ -1,17 +1,16 @@
 //! Reads back the measurements of a run and judges them.
 
 use super::check::{Checked, Judge, trend};
-use super::outcome::{
-    CheckpointPair, CheckpointSide, FailedCell, Outcome, Picture, SeriesKey, read_checkpoint, read_trees,
-};
+use super::outcome::{FailedCell, Outcome, Picture};
 use super::plan::{Job, Plan};
-use run::Error;
-use run::SUBJECTS;
-use run::compare_runs::CheckpointRun;
-use run::series::{Checkpoint, PICTURE};
 use probe::FileMap;
 use results::Store;
 use results::measures;
+use run::CheckpointRun;
+use run::Error;
+use run::SUBJECTS;
+use run::checkpoint::{CheckpointPair, CheckpointSide, SeriesKey, read_checkpoint, read_trees};
+use run::series::{Checkpoint, PICTURE};
 
 /// The outcome of a run, from the given jobs.
 pub(super) fn gather(

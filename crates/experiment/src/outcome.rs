@@ -89,4 +89,3 @@ pub struct FailedCell {
     /// The error.
     pub why: String,
 }
-

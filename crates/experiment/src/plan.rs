@@ -5,9 +5,9 @@ use super::line::Line;
 use super::runner::RunSpec;
 use super::spec::Scale;
 use super::task::NamedDisk;
+use disk::model::Model;
 use run::Error;
 use run::series::{Identity, Schedule};
-use disk::model::Model;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

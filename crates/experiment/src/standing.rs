@@ -4,8 +4,8 @@ use super::check::Checked;
 use super::outcome::Outcome;
 use super::spec::Experiment;
 use super::works::{Listed, listed};
-use run::Error;
 use results::{Run, Store};
+use run::Error;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -3,9 +3,9 @@
 use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, TreeAt};
 use crate::from_tree;
 use experiment::Outcome;
-use run::checkpoint::CheckpointSide;
-use run::Error;
 use results::{Run, Store};
+use run::Error;
+use run::checkpoint::CheckpointSide;
 use std::collections::HashSet;
 
 /// The last run of each figure and scale, ordered by figure; of the named figures, or of all without names.

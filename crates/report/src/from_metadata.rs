@@ -6,8 +6,8 @@ pub use aged_pairs::aged_pairs;
 
 use crate::data::{Axis, Experiment, Line, Plot, Point};
 use bench::metadata::{PhaseOutcome, TimeSlice};
-use run::Error;
 use results::{Run, Store};
+use run::Error;
 use std::collections::{BTreeMap, HashSet};
 
 /// The last complete run of each name; of the given names, or of all without names.

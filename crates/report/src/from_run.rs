@@ -3,8 +3,8 @@
 use crate::data::Page;
 use crate::{from_experiment, from_metadata, from_series, from_store, from_verify};
 use experiment::Outcome;
-use run::{Error, Manifest, RoundsResult};
 use results::{Run, Store};
+use run::{Error, Manifest, RoundsResult};
 
 /// The figures of a run; a page without figures if there are none yet, or none for its kind.
 pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {

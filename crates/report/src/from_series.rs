@@ -3,9 +3,9 @@
 use crate::data::Experiment;
 use crate::from_experiment;
 use experiment::{Axis, Outcome, Panels, Plot};
-use run::{Error, RoundsResult};
 use results::measures::{self, Measure};
 use results::{Run, Store};
+use run::{Error, RoundsResult};
 use std::collections::HashSet;
 
 /// The last complete series of each name; of the given names, or of all without names.

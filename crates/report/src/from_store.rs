@@ -2,9 +2,9 @@
 
 use crate::data::{self, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
-use run::{Error, Manifest, ProfileResult, SUBJECTS};
 use results::measures::{self, Measure};
 use results::{Run, RunId, Store};
+use run::{Error, Manifest, ProfileResult, SUBJECTS};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use workload::Fit;

@@ -2,8 +2,8 @@
 //! day and by file size, as Smith and Seltzer (1997) plotted them, and their free extents.
 
 use crate::data::{Axis, Check, Experiment, Line, Plot, Point};
-use run::{Error, Verified};
 use results::{Run, Store};
+use run::{Error, Verified};
 use std::collections::HashSet;
 
 /// The last complete verification of each name; of the given names, or of all without names.

@@ -5,7 +5,7 @@ mod open;
 mod recording;
 mod turn;
 
-pub(crate) use turn::Turn;
+pub use turn::Turn;
 
 use crate::Error;
 use crate::compare::unaged::Unaged;
@@ -52,7 +52,7 @@ impl Subject {
 
 /// The access of a measurement to the file systems.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
+pub enum Access {
     /// Reads files.
     Reads,
     /// Overwrites existing files.
@@ -63,7 +63,7 @@ pub(crate) enum Access {
 
 /// The source of the time of a modelled disk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Timing<'a> {
+pub enum Timing<'a> {
     /// Requests are recorded, and a disk model computes their time: the named one, a built-in or a TOML file; otherwise that of the disk
     /// below, or [`HDD_MODEL`].
     Priced(Option<&'a str>),
@@ -79,15 +79,18 @@ impl<'a> Timing<'a> {
 }
 
 /// A measurement.
-pub(crate) struct Plan<'a> {
+pub struct Plan<'a> {
     /// The run in the store; without one, the sides record their results themselves.
     pub run: Option<RunPlan<'a>>,
+    /// The subject.
     pub subject: &'a Subject,
     /// Whether the unaged copy of an aged file system is measured too.
     pub unaged: bool,
+    /// The access to the file systems.
     pub access: Access,
     /// Whether each repetition starts on the unchanged file system.
     pub rewinds: bool,
+    /// The source of the time of a modelled disk.
     pub timing: Timing<'a>,
 }
 
@@ -125,8 +128,10 @@ impl<'a> Plan<'a> {
 }
 
 /// A run in the store.
-pub(crate) struct RunPlan<'a> {
+pub struct RunPlan<'a> {
+    /// Kind of the run in the store.
     pub kind: &'static str,
+    /// The random seed, if any.
     pub seed: Option<u64>,
     /// All parameters, as JSON.
     pub parameters: serde_json::Value,
@@ -135,19 +140,24 @@ pub(crate) struct RunPlan<'a> {
 }
 
 /// The result of a measurement.
-pub(crate) struct Measured<T> {
+pub struct Measured<T> {
     /// Name of the aged file system, or path of a single one.
     pub name: String,
+    /// How the file system was rolled back.
     pub restored: Restored,
     /// Model of the modelled disk below; `None` on a disk of this machine.
     pub disk: Option<String>,
+    /// What was measured.
     pub result: T,
 }
 
 /// The file systems of a measurement.
-pub(crate) struct AgedPair<'a> {
+pub struct AgedPair<'a> {
+    /// Name of the aged file system, or path of a single one.
     pub name: String,
+    /// The session that cleans up after a kill.
     pub session: &'a Arc<Session>,
+    /// Receives the progress.
     pub watch: &'a mut dyn Watch,
     /// The model that computes the cost of requests.
     pub model: Model,
@@ -168,12 +178,12 @@ struct Side {
 }
 
 /// The name of a side for users.
-pub(crate) fn named(subject: &'static str) -> &'static str {
+pub fn named(subject: &'static str) -> &'static str {
     if subject.is_empty() { "alone" } else { subject }
 }
 
 /// Opens the file systems, runs `body` on them, and rolls them back, regardless of the result.
-pub(crate) fn measure<T>(
+pub fn measure<T>(
     plan: &Plan,
     watch: &mut dyn Watch,
     body: impl FnOnce(&mut AgedPair) -> Result<T, Error>,

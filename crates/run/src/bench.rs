@@ -199,7 +199,8 @@ fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, results::Error> {
     })
 }
 
-pub(crate) fn bench_error(error: metadata::Error) -> Error {
+/// Separates what was refused from what failed.
+pub fn bench_error(error: metadata::Error) -> Error {
     match error {
         metadata::Error::Interrupted => {
             Error::Interrupted("the objects still exist; delete them with `--phases cleanup`".to_owned())
@@ -220,13 +221,13 @@ fn say_free(watch: &mut dyn Watch, occupied: Option<&OccupiedMemory>) {
 }
 
 /// Reports that a phase of a run begins.
-pub(crate) fn begins(watch: &mut dyn Watch, title: &str, phase: Phase, iteration: u32) {
+pub fn begins(watch: &mut dyn Watch, title: &str, phase: Phase, iteration: u32) {
     let repeat = if phase == Phase::Benchmark { format!(" {}", iteration + 1) } else { String::new() };
     watch.phase(&format!("{title}: {}{repeat}", phase.name()), None);
 }
 
 /// Records the outcome of a phase; `place` is its number in the run.
-pub(crate) fn record_phase(
+pub fn record_phase(
     store: &Store,
     run: RunId,
     place: usize,

@@ -177,12 +177,7 @@ pub fn read_checkpoint(
 }
 
 /// Reads back the tree layouts of a checkpoint; empty if there are none.
-pub fn read_trees(
-    store: &Store,
-    run: RunId,
-    key: SeriesKey,
-    round: u64,
-) -> Result<Vec<TreeAt>, Error> {
+pub fn read_trees(store: &Store, run: RunId, key: SeriesKey, round: u64) -> Result<Vec<TreeAt>, Error> {
     let mut trees = Vec::new();
     for subject in SUBJECTS {
         let [fs, option, side] = [key.fs, key.option, subject].map(str::to_owned);

@@ -7,11 +7,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The document of an experiment or series that names the runs of its checkpoints.
-pub(crate) const CHECKPOINTS: &str = "checkpoints";
+pub const CHECKPOINTS: &str = "checkpoints";
 
 /// A checkpoint of an experiment or series, and the run that holds its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct CheckpointRun {
+pub struct CheckpointRun {
     /// Identifies the checkpoint: file system, setting, seed and round.
     pub at: String,
     /// The run, by its name, which is the same in every store.

@@ -79,12 +79,12 @@ impl From<workload::Error> for Error {
 }
 
 /// The error when a signal interrupts an aging or a measurement.
-pub(crate) fn interrupted() -> Error {
+pub fn interrupted() -> Error {
     Error::Interrupted("results so far are stored; continue with --resume".to_owned())
 }
 
 /// After an interrupt, replaces any error by that of the interrupt.
-pub(crate) fn unless_interrupted<T>(result: Result<T, Error>) -> Result<T, Error> {
+pub fn unless_interrupted<T>(result: Result<T, Error>) -> Result<T, Error> {
     match result {
         Err(_) if disk::interrupted() => Err(interrupted()),
         result => result,
@@ -93,7 +93,7 @@ pub(crate) fn unless_interrupted<T>(result: Result<T, Error>) -> Result<T, Error
 
 impl Error {
     /// For `map_err` on operations on one file.
-    pub(crate) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
+    pub fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::Io { action, path, source }
     }

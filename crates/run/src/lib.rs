@@ -5,7 +5,7 @@
 
 mod age;
 pub mod aged_pair;
-mod bench;
+pub mod bench;
 pub mod checkpoint;
 mod compare;
 pub mod compare_layout;
@@ -18,7 +18,7 @@ pub mod library;
 mod manifest;
 mod messages;
 mod names;
-mod personality;
+pub mod personality;
 mod rollback;
 pub mod scanned;
 mod scans;
@@ -28,7 +28,7 @@ pub mod site;
 mod space;
 mod throughput;
 mod tree;
-mod verify;
+pub mod verify;
 mod volume;
 mod work;
 
@@ -60,7 +60,7 @@ pub use probe::FileMap;
 pub use rollback::{Restored, RollbackMethod};
 pub use scanned::HDD_MODEL;
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
-pub use throughput::{Rates, Ratios};
+pub use throughput::{Once, Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};
 pub use volume::existing_volume;

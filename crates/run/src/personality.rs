@@ -98,7 +98,7 @@ pub struct PersonalityRatios {
 }
 
 /// The reported quantiles of latencies.
-pub(crate) const QUANTILES: [&str; 4] = ["median", "p99", "p999", "max"];
+pub const QUANTILES: [&str; 4] = ["median", "p99", "p999", "max"];
 
 /// A quantile of the latency by name, in microseconds.
 fn quantile(of: &OperationOutcome, name: &str) -> f64 {
@@ -149,11 +149,16 @@ fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
 }
 
 /// A personality with its files and run time.
-pub(crate) struct Working<'a> {
+pub struct Working<'a> {
+    /// The personality.
     pub personality: &'a Personality,
+    /// Its files.
     pub plan: &'a Plan,
+    /// Limit of dirty bytes in memory, if any.
     pub dirty_bytes: Option<u64>,
+    /// When a run ends.
     pub length: RunLength,
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -205,12 +210,7 @@ impl Working<'_> {
 }
 
 /// The measurements of a repetition; with `disk`, under the names used by experiments.
-pub(crate) fn numbers(
-    run: &Repetition,
-    subject: &str,
-    repetition: u64,
-    disk: Option<&str>,
-) -> Vec<Measurement> {
+pub fn numbers(run: &Repetition, subject: &str, repetition: u64, disk: Option<&str>) -> Vec<Measurement> {
     let one = |measure: MeasureInstance, value| {
         let measure = if let Some(disk) = disk { measure.on(disk) } else { measure };
         measure.measurement(subject, repetition, value)
@@ -303,7 +303,8 @@ fn by_quantile(
     kinds.map(of_kind).collect()
 }
 
-pub(crate) fn bench_error(error: personality::Error) -> Error {
+/// Separates what was refused from what failed.
+pub fn bench_error(error: personality::Error) -> Error {
     match &error {
         personality::Error::Interrupted => Error::Interrupted("this repetition is discarded".to_owned()),
         personality::Error::Unknown { .. } | personality::Error::Invalid { .. } => {

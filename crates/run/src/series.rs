@@ -22,11 +22,11 @@ use workload::{Driver, ResumePoint, Site, Start, Terms, Workload};
 const CHECKPOINT: &str = "checkpoint";
 
 /// The document that holds the position of the files of a checkpoint on disk.
-pub(crate) const PICTURE: &str = "picture";
+pub const PICTURE: &str = "picture";
 
 /// What to measure, and when.
 #[derive(Clone, Debug)]
-pub(crate) struct Schedule {
+pub struct Schedule {
     /// The rounds, ascending, at least one.
     pub rounds: Vec<u64>,
     /// The measured rounds.
@@ -64,7 +64,7 @@ impl Schedule {
 
 /// The time of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Checkpoint {
+pub enum Checkpoint {
     /// After a round, with a cold cache.
     Round(u64),
     /// After the last round, with a warm cache within this many bytes of memory.
@@ -82,7 +82,7 @@ impl Checkpoint {
 
 /// Identifies the checkpoints of a series in a store.
 #[derive(Clone, Debug)]
-pub(crate) struct Identity {
+pub struct Identity {
     /// Name of the runs.
     pub name: String,
     /// Everything that the measurements depend on, except the round: a JSON object.
@@ -157,23 +157,30 @@ impl Identity {
 }
 
 /// A series in progress.
-pub(crate) struct Series<'a> {
+pub struct Series<'a> {
+    /// The session that cleans up after a kill.
     pub session: &'a Arc<Session>,
+    /// The result store.
     pub store: &'a Store,
+    /// Identifies the checkpoints in the store.
     pub identity: &'a Identity,
     /// The full command line, for the record.
     pub command: &'a str,
+    /// The work directory.
     pub work: &'a Path,
     /// The file system to make.
     pub volume: VolumeConfig,
     /// The device that may be erased, if it is made on one.
     pub erase: Option<&'a str>,
+    /// The random seed.
     pub seed: u64,
+    /// The rounds, and what is measured after them.
     pub schedule: &'a Schedule,
     /// The disks used to compute the cost of scans.
     pub models: &'a [Model],
     /// The ranks that share an aging by a profile.
     pub group: &'a mut dyn Group,
+    /// Receives the progress.
     pub watch: &'a mut dyn Watch,
     /// Saves where the workload can continue after a kill.
     pub save: &'a mut dyn FnMut(&ResumePoint) -> Result<(), Error>,

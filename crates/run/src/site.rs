@@ -31,7 +31,7 @@ impl Observer for Bridge<'_> {
 }
 
 /// Brings a file system, which is thrown away after a kill, to the end of `round`.
-pub(crate) fn advance(
+pub fn advance(
     driver: &mut dyn Driver,
     target: &dyn Target,
     round: u64,

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// The rates of a single execution of a phase, in bytes per second.
 #[derive(Clone, Copy)]
-pub(crate) struct Once {
+pub struct Once {
     modelled: Option<f64>,
     disk_clock: Option<f64>,
     wall: Option<f64>,

@@ -133,7 +133,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
 
 /// Makes the necessary file systems, in images in `dir` with names that start with `name`, and compares. `given` are the observations from
 /// real snapshots.
-pub(crate) fn compare_sides(
+pub fn compare_sides(
     session: &Arc<Session>,
     dir: &Path,
     name: &str,

@@ -38,7 +38,7 @@ fn open(places: &[Place], at: RunAt) -> Result<Opened, Response> {
 }
 
 /// An error page for a store that cannot be read now.
-fn failed(error: run::Error) -> Response {
+fn failed(error: ::run::Error) -> Response {
     self::error(503, &format!("The results cannot be read: {error}. Reload the page to try again."))
 }
 

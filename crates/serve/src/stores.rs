@@ -1,7 +1,7 @@
 //! The stores to show.
 
-use run::Error;
 use results::{Liveness, Progress, Run, RunId, Store, StoreLocation, liveness};
+use run::Error;
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::SystemTime;

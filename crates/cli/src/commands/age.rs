@@ -10,11 +10,11 @@ use crate::commands::vm_dispatch;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use run::checkpoint::CheckpointPair;
-use run::{AgeSpec, Aged, ProfileResult, RoundsResult};
 use mpi::World;
 use ranks::Group as _;
 use results::measures::{self, Measure};
+use run::checkpoint::CheckpointPair;
+use run::{AgeSpec, Aged, ProfileResult, RoundsResult};
 use serde::Serialize;
 
 /// The directory of images in memory.

@@ -3,8 +3,8 @@
 use crate::args::Demo;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use run::{AgeSpec, CompareSpec, Location, Manifest, VolumeConfig};
 use results::{STORE_FILE, Watch as _};
+use run::{AgeSpec, CompareSpec, Location, Manifest, VolumeConfig};
 use std::path::Path;
 use std::sync::Arc;
 use workload::Method;

@@ -2,10 +2,10 @@
 
 use super::Judge;
 use super::verdict::Verdict;
-use run::SUBJECTS;
 use crate::line::Line;
 use crate::spec::Check;
 use results::difference;
+use run::SUBJECTS;
 use std::cmp::Ordering;
 
 impl Judge<'_> {

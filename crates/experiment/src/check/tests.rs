@@ -1,6 +1,7 @@
 use super::*;
-use crate::{Axis, CheckpointSide, FailedCell, Rule};
+use crate::{Axis, FailedCell, Rule};
 use results::measures;
+use run::checkpoint::CheckpointSide;
 use std::collections::BTreeMap;
 
 const SCORE: &str = measures::DYNAMIC_LAYOUT_SCORE.name;

@@ -1,12 +1,12 @@
 //! The verdicts of the parts of a rule for a line.
 
 use super::Judge;
-use run::SUBJECTS;
-use run::checkpoint::CheckpointSide;
 use crate::line::Line;
 use crate::rule::Rule;
 use crate::spec::Check;
 use results::{Correlation, correlation};
+use run::SUBJECTS;
+use run::checkpoint::CheckpointSide;
 
 /// The verdict of one part of a rule.
 pub(super) struct Verdict {

@@ -1,13 +1,13 @@
 //! Aging by a workload, with scans of the aged file system and its unaged copy after each round.
 
 use super::{Measuring, NamedDisk, Task};
-use run::Error;
-use run::SUBJECTS;
 use crate::cell::Cell;
 use crate::spec::Scale;
-use run::series::Series;
 use fs::Location;
 use ranks::Alone;
+use run::Error;
+use run::SUBJECTS;
+use run::series::Series;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;

@@ -2,10 +2,7 @@
 //! to 8, and both tables).
 
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
-use run::Error;
-use run::SUBJECTS;
 use crate::cell::Cell;
-use run::checkpoint::ONLY;
 use crate::spec::Scale;
 use disk::model::Model;
 use ffs::benchmark::{HotFiles, SequentialPoint};
@@ -13,6 +10,9 @@ use ffs::{History, Measures, SimulatedFs};
 use fs::FileSystem;
 use results::Measurement;
 use results::measures::{self, Measure};
+use run::Error;
+use run::SUBJECTS;
+use run::checkpoint::ONLY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -6,19 +6,19 @@
 //! does.
 
 use super::{Measuring, NamedDisk, Task, TaskKind};
-use run::Error;
-use run::bench::{begins, record_phase};
-use run::unless_interrupted;
 use crate::cell::Cell;
-use run::checkpoint::ONLY;
 use crate::spec::Scale;
-use run::series::Checkpoint;
 use bench::metadata::{self, Backend, Phase, PhaseOutcome, Ranks, Settings, SizeDistribution, Stonewall};
 use disk::modelled::Clock;
 use disk::{MemoryLimit, Scratch};
 use fs::{Location, Target};
 use results::measures::{self, MeasureInstance};
 use results::{Measurement, Watch};
+use run::Error;
+use run::bench::{begins, record_phase};
+use run::checkpoint::ONLY;
+use run::series::Checkpoint;
+use run::unless_interrupted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;

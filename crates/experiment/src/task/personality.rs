@@ -3,18 +3,18 @@
 //! each modelled disk, which sleeps its service times.
 
 use super::{Measuring, NamedDisk, Task, TaskKind};
-use run::age;
-use run::aged_pair::{self, AgedPair, Subject};
-use run::SUBJECTS;
 use crate::cell::Cell;
 use crate::spec::Scale;
-use run::personality::{QUANTILES, Working, bench_error, numbers};
-use run::{AgeSpec, Error};
 use bench::personality::{OperationKind, Personality, Plan, RunLength};
 use disk::Scratch;
 use disk::model::Model;
 use fs::Location;
 use results::{Measurement, measures};
+use run::SUBJECTS;
+use run::age;
+use run::aged_pair::{self, AgedPair, Subject};
+use run::personality::{QUANTILES, Working, bench_error, numbers};
+use run::{AgeSpec, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -5,13 +5,13 @@ mod nature;
 
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::cell::Cell;
-use run::checkpoint::ONLY;
 use crate::spec::Scale;
-use run::{Error, site};
 use disk::Scratch;
 use fs::{Location, Target};
 use results::measures::{self, Measure};
 use results::{Measurement, Watch};
+use run::checkpoint::ONLY;
+use run::{Error, site};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Instant;

@@ -2,15 +2,15 @@
 //! like any other, measured by their own clocks. A round is a read size.
 
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
-use run::Error;
 use crate::cell::Cell;
-use run::checkpoint::ONLY;
 use crate::spec::Scale;
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use fs::FileSystem;
 use probe::{TransferPlan, TransferPoint, TransferSize};
 use results::measures::{self, Measure};
 use results::{Machine, Measurement};
+use run::Error;
+use run::checkpoint::ONLY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -2,15 +2,15 @@
 //! was replayed (Smith and Seltzer 1997, Figures 3 and 4).
 
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
-use run::Error;
 use crate::cell::Cell;
-use run::checkpoint::ONLY;
 use crate::spec::Scale;
-use run::verify::{Case, Verified, compare_sides};
 use activity::ActivitySet;
 use fs::Location;
 use results::Measurement;
 use results::measures::{self, Measure};
+use run::Error;
+use run::checkpoint::ONLY;
+use run::verify::{Case, Verified, compare_sides};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use workload::snapshots::{Options, ShortLived};

@@ -3,8 +3,8 @@
 use super::{axis, by_phase, distribution_lines, operations, rate_lines};
 use crate::data::{Experiment, Line, Plot};
 use bench::metadata::{PhaseOutcome, Quantiles};
-use run::{SUBJECTS, metadata_side};
 use results::Run;
+use run::{SUBJECTS, metadata_side};
 
 /// The aged and unaged runs of each file system that has both from one command.
 pub fn aged_pairs(runs: &[(&Run, Vec<PhaseOutcome>)]) -> Vec<Experiment> {

@@ -2,8 +2,8 @@
 
 use super::{Aging, ProfileResult};
 use crate::Error;
-use crate::compare_runs::{CHECKPOINTS, CheckpointRun};
 use crate::checkpoint::{CheckpointPair, CheckpointSide, SeriesKey, TreeAt, read_checkpoint, read_trees};
+use crate::compare_runs::{CHECKPOINTS, CheckpointRun};
 use fs::Location;
 use results::{RunId, Store};
 use serde::{Deserialize, Serialize};

@@ -16,12 +16,14 @@ use std::sync::Arc;
 const PLACE: &str = "senesce-benchmark";
 
 /// One repetition on one side.
-pub(crate) struct Turn<'a> {
+pub struct Turn<'a> {
     /// The name of the side in the store: `aged`, `unaged`, or empty if there is only one.
     pub subject: &'static str,
     /// From 1.
     pub repetition: u64,
+    /// The file system.
     pub target: &'a mut dyn Target,
+    /// Receives the progress.
     pub watch: &'a mut dyn Watch,
     /// The store of the work directory.
     pub store: Option<&'a Store>,
@@ -34,7 +36,7 @@ pub(crate) struct Turn<'a> {
 }
 
 /// An empty directory for one repetition.
-pub(crate) struct OwnDir {
+pub struct OwnDir {
     path: PathBuf,
     /// Deletes the directory.
     _scratch: Option<Scratch>,

@@ -6,8 +6,8 @@ use crate::html::Html;
 use crate::http::Response;
 use crate::query::Query;
 use crate::stores::{Opened, Place, RunAt};
-use run::{Compared, RunComparison, compare_runs};
 use results::{Interval, Run};
+use run::{Compared, RunComparison, compare_runs};
 
 /// Maximum number of measures on a page; series of hundreds of checkpoints have more than a reader can use.
 const MOST: usize = 1000;

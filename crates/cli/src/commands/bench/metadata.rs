@@ -11,9 +11,9 @@ use bench::metadata::{
     self, Backend, Interface, InterfaceError, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
     Stonewall, Task,
 };
-use run::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use mpi::World;
 use ranks::Group as _;
+use run::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {

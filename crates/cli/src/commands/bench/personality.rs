@@ -6,8 +6,8 @@ use crate::output;
 use crate::progress::Progress;
 use anyhow::Result;
 use bench::personality::{Personality, RunLength};
-use run::{PersonalityOutcome, PersonalitySpec};
 use results::Interval;
+use run::{PersonalityOutcome, PersonalitySpec};
 
 pub fn run(args: &args::Personality) -> Result<()> {
     let mut personality = Personality::find(&args.personality)?;

@@ -5,8 +5,8 @@ use crate::commands::{aged, compare};
 use crate::output::number;
 use anyhow::{Result, bail};
 use disk::modelled::is_store;
-use run::{Manifest, Subject};
 use results::{Interval, STORE_FILE};
+use run::{Manifest, Subject};
 use std::path::Path;
 
 /// Finds the subject that --on names.

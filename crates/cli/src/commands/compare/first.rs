@@ -5,8 +5,8 @@ use crate::commands::age::AgeOptions;
 use crate::commands::vm_dispatch;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use run::{Manifest, Stage};
 use results::Watch as _;
+use run::{Manifest, Stage};
 use vm::Kernel;
 
 /// Ages each kind that is not aged yet on this kernel. Returns the manifests.

@@ -4,8 +4,8 @@ use crate::args::OnFiles;
 use crate::commands::aged;
 use crate::output::number;
 use anyhow::{Context as _, Result};
-use run::{Rates, Ratios, Subject};
 use results::MeanAndDeviation;
+use run::{Rates, Ratios, Subject};
 
 const MIB: f64 = (1u64 << 20) as f64;
 

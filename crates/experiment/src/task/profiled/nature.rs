@@ -3,14 +3,14 @@
 //! and 3).
 
 use super::{Aging, By, Rounds, Run};
-use run::Error;
-use run::checkpoint::ONLY;
-use run::verify::distance;
 use disk::Extent;
 use fs::Target;
 use profile::AgeBy;
 use results::measures;
 use results::{Measurement, Watch};
+use run::Error;
+use run::checkpoint::ONLY;
+use run::verify::distance;
 use std::collections::BTreeMap;
 use workload::synthetic::{SyntheticOptions, SyntheticWorkload};
 
