@@ -61,7 +61,7 @@ pub fn spec(args: &Age, workload: Arc<dyn Workload>, round: u64) -> Result<AgeSp
 
 /// Refuses a name that cannot be part of a file name, as that of a profile may be.
 fn check_name(name: &str) -> Result<()> {
-    if !lab::can_name(name) {
+    if !run::can_name(name) {
         bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
     }
     Ok(())
