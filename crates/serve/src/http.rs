@@ -1,123 +1,102 @@
-//! The subset of HTTP/1.1 for read-only pages: one request per connection, `GET` and `HEAD`, no bodies.
+//! HTTP/1.1 connections, one request each, within limits of time and number.
 //!
-//! hyper's parser (`httparse`) parses request heads; the rest uses the standard library, so that all limits
-//! are explicit here.
+//! hyper serves each connection and axum each request. `axum::serve` has no limits, so the loop that accepts
+//! connections is here.
 
-mod connection;
-mod request;
-mod response;
-mod slots;
-
-pub use connection::Limits;
-pub use request::Request;
-pub use response::Response;
-
-use slots::Slots;
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::ErrorKind;
-use std::net::TcpListener;
-use std::os::fd::AsRawFd as _;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, sink};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
 
 /// Concurrent connections. Further ones wait in the kernel and are not reset; a slot becomes free at the
 /// latest when the time limits of a connection expire. Together with the files that responses open, they stay
 /// below the usual limit of 1024 descriptors.
 const CONNECTIONS: usize = 512;
 
-/// Concurrent responses; each opens a store and draws a page.
-const ANSWERS: usize = 32;
+/// Maximum size of a request head in bytes.
+const HEAD_BYTES: usize = 16 * 1024;
 
-/// Connections waiting in the kernel to be accepted; the kernel limits this to `net.core.somaxconn`.
-const WAITING: i32 = 4096;
+/// Time limit for receiving the whole request head.
+pub const HEAD_TIME: Duration = Duration::from_secs(10);
+
+/// Time limit for a request and its response. It ends the connection of a client that reads too slowly.
+const TOTAL_TIME: Duration = Duration::from_secs(120);
+
+/// Bytes to read after the response from a client that continues sending, so that the response is not lost to
+/// a reset.
+const REST_BYTES: u64 = 64 * 1024;
+
+/// Time limit for a client that continues sending after the response.
+const REST_TIME: Duration = Duration::from_secs(2);
 
 /// Interval for checking whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(200);
 
-/// Serves requests, each in its own thread, until `ended` returns true.
-pub fn serve(
-    listener: &TcpListener,
-    limits: Limits,
-    answer: impl Fn(&Request) -> Response + Send + Sync + 'static,
-    ended: impl Fn() -> bool,
-) -> std::io::Result<()> {
-    listener.set_nonblocking(true)?;
-    // A second listen changes the length of the queue: the standard library uses 128.
-    // SAFETY: the descriptor belongs to the listener, which outlives the call.
-    if unsafe { libc::listen(listener.as_raw_fd(), WAITING) } != 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    let answers = Slots::new(ANSWERS);
-    let answer = Arc::new(move |request: &Request| {
-        let _slot = answers.take();
-        answer(request)
-    });
-    let connections = Slots::new(CONNECTIONS);
+/// Serves connections until `ended` returns true.
+pub async fn serve(listener: TcpListener, pages: Router, head_time: Duration, ended: impl Fn() -> bool) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
     while !ended() {
-        let Some(slot) = connections.take_within(LOOK) else { continue };
-        let stream = match listener.accept() {
-            Ok((stream, _)) => stream,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                wait(listener)?;
-                continue;
+        let next = async { (slots.clone().acquire_owned().await, listener.accept().await) };
+        match timeout(POLL, next).await {
+            Ok((slot, Ok((stream, _)))) => {
+                let pages = pages.clone();
+                tokio::spawn(async move {
+                    let _slot = slot;
+                    connection(stream, pages, head_time).await;
+                });
             }
             // The client has disconnected, or too many files are open: neither is a reason to stop.
-            Err(_) => {
-                std::thread::sleep(LOOK);
-                continue;
-            }
-        };
-        let (its_answer, spare) = (answer.clone(), stream.try_clone());
-        let spawned = std::thread::Builder::new().spawn(move || {
-            let _slot = slot;
-            // An error means that the client has disconnected.
-            let _ = connection::serve(stream, &limits, &*its_answer);
-        });
-        // If no thread can be started, serve the request in this one.
-        if let (Err(_), Ok(stream)) = (spawned, spare) {
-            let _ = connection::serve(stream, &limits, &*answer);
+            Ok((_, Err(_))) => sleep(POLL).await,
+            Err(_) => {}
         }
     }
-    Ok(())
 }
 
-/// Waits briefly for a connection.
-fn wait(listener: &TcpListener) -> std::io::Result<()> {
-    let timeout = Timespec::try_from(LOOK).expect("the interval is a valid time");
-    match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+/// Serves one request. Errors mean that the client has disconnected or is too slow, and need no handling.
+async fn connection(mut stream: TcpStream, pages: Router, head_time: Duration) {
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_time)
+        .max_buf_size(HEAD_BYTES)
+        // A client may close its sending side after the request.
+        .half_close(true)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(&mut stream), TowerToHyperService::new(pages));
+    let _ = timeout(TOTAL_TIME, served).await;
+    let _ = stream.shutdown().await;
+    let _ = timeout(REST_TIME, copy(&mut stream.take(REST_BYTES), &mut sink())).await;
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::Server;
     use std::io::{Read as _, Write as _};
     use std::net::TcpStream;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
 
     /// Longer than any test.
     const HOUR: Duration = Duration::from_secs(3600);
 
-    const PATIENT: Limits = Limits { head_time: HOUR, answer_time: HOUR, rest_time: Duration::from_secs(60) };
-
-    /// Runs a test against a server with a constant response, then stops the server.
-    fn served(limits: Limits, test: impl FnOnce(&dyn Fn() -> TcpStream)) {
-        struct End<'a>(&'a AtomicUsize);
+    /// Runs a test against a server without stores, then stops the server.
+    fn served(head_time: Duration, test: impl FnOnce(&dyn Fn() -> TcpStream)) {
+        struct End<'a>(&'a AtomicBool);
         impl Drop for End<'_> {
             fn drop(&mut self) {
-                self.0.store(1, Ordering::Relaxed);
+                self.0.store(true, Ordering::Relaxed);
             }
         }
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (address, ended) = (listener.local_addr().unwrap(), AtomicUsize::new(0));
+        let mut server = Server::listen(Vec::new(), "127.0.0.1:0".parse().unwrap(), None).unwrap();
+        server.head_time = head_time;
+        let (address, ended) = (server.listener.local_addr().unwrap(), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let greet = |_: &Request| Response::plain(200, "Hello.");
-                serve(&listener, limits, greet, || ended.load(Ordering::Relaxed) == 1).unwrap();
-            });
+            scope.spawn(|| server.serve(|| ended.load(Ordering::Relaxed)));
             let _end = End(&ended);
             test(&|| TcpStream::connect(address).unwrap());
         });
@@ -129,36 +108,56 @@ mod tests {
         answer
     }
 
-    fn ask(mut stream: TcpStream) -> String {
-        stream.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+    /// Requests the style, with additional header fields.
+    fn ask(mut stream: TcpStream, method: &str, fields: &str) -> String {
+        let host = stream.peer_addr().unwrap();
+        write!(stream, "{method} /style.css HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n").unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         answer(stream)
     }
 
     #[test]
     fn idle_and_slow_clients_do_not_block_others() {
-        served(PATIENT, |connect| {
+        served(HOUR, |connect| {
             let silent: Vec<TcpStream> = (0..20).map(|_| connect()).collect();
             (&silent[0]).write_all(b"GET / HT").unwrap();
-            assert!(ask(connect()).starts_with("HTTP/1.1 200 "));
+            assert!(ask(connect(), "GET", "").starts_with("HTTP/1.1 200 "));
         });
     }
 
     #[test]
     fn slow_heads_time_out() {
         let head_time = Duration::from_millis(50);
-        served(Limits { head_time, ..PATIENT }, |connect| {
-            let (begun, mut drop_by_drop) = (std::time::Instant::now(), connect());
-            drop_by_drop.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-            let mut answer = [0; 12];
-            testing::wait_until("an answer to half a head", || {
-                drop_by_drop.write_all(b"G").unwrap();
-                drop_by_drop.read_exact(&mut answer).is_ok()
+        served(head_time, |connect| {
+            let (begun, mut slow) = (Instant::now(), connect());
+            slow.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+            testing::wait_until("the end of a connection with half a head", || {
+                slow.write_all(b"G").is_err() || slow.read(&mut [0]).is_ok_and(|read| read == 0)
             });
-            assert_eq!(&answer, b"HTTP/1.1 408");
             assert!(begun.elapsed() >= head_time);
             // Browsers open connections in advance; an idle one gets no response.
-            assert_eq!(super::tests::answer(connect()), "");
+            assert_eq!(answer(connect()), "");
+        });
+    }
+
+    #[test]
+    fn unchanged_parts_are_not_sent_again() {
+        served(HOUR, |connect| {
+            let whole = ask(connect(), "GET", "");
+            let (head, body) = whole.split_once("\r\n\r\n").unwrap();
+            let field = |name: &str| {
+                let (_, rest) = head.split_once(&format!("\r\n{name}: ")).unwrap();
+                rest.lines().next().unwrap()
+            };
+            assert_eq!(field("content-length"), body.len().to_string());
+            assert_eq!(field("content-type"), "text/css; charset=utf-8");
+            let again = ask(connect(), "GET", &format!("If-None-Match: {}\r\n", field("etag")));
+            assert!(again.starts_with("HTTP/1.1 304 ") && again.ends_with("\r\n\r\n"), "{again}");
+            assert!(!again.contains("content-length"), "{again}");
+            assert!(ask(connect(), "GET", "If-None-Match: \"x\"\r\n").starts_with("HTTP/1.1 200 "));
+            let head = ask(connect(), "HEAD", "");
+            assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{head}");
+            assert!(head.ends_with("\r\n\r\n"), "{head}");
         });
     }
 }

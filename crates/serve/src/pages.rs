@@ -10,36 +10,56 @@ pub use list::list;
 pub use run::run;
 
 use crate::html::Html;
-use crate::http::Response;
 use crate::stores::{Opened, Place, RunAt};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use frame::Frame;
 use results::Run;
 
-/// An error page.
-pub fn error(status: u16, why: &str) -> Response {
-    Response::page(
-        status,
-        Frame::new("Not shown").page(|html| {
-            html.leaf("h1", &[], "Not shown");
-            html.leaf("p", &[("role", "alert")], why);
-            html.el("p", &[], |html| html.link("/", "All runs"));
-        }),
-    )
+/// The reason why a page cannot be shown, which is shown instead.
+pub struct PageError {
+    status: StatusCode,
+    why: String,
 }
 
-/// Opens the store of a run, or returns an error page.
-fn open(places: &[Place], at: RunAt) -> Result<Opened, Response> {
-    let place = places.get(at.place).ok_or_else(|| error(404, "No such store."))?;
-    let opened = place.open().map_err(failed)?;
-    match opened.run(at.run.0) {
-        Some(_) => Ok(opened),
-        None => Err(error(404, &format!("No run {} in {}.", at.run.0, place.shown()))),
+impl PageError {
+    pub fn new(status: StatusCode, why: impl Into<String>) -> PageError {
+        PageError { status, why: why.into() }
+    }
+
+    /// The page does not exist.
+    pub fn not_found(why: impl Into<String>) -> PageError {
+        PageError::new(StatusCode::NOT_FOUND, why)
     }
 }
 
-/// An error page for a store that cannot be read now.
-fn failed(error: ::run::Error) -> Response {
-    self::error(503, &format!("The results cannot be read: {error}. Reload the page to try again."))
+/// A store cannot be read now.
+impl From<::run::Error> for PageError {
+    fn from(error: ::run::Error) -> PageError {
+        let why = format!("The results cannot be read: {error}. Reload the page to try again.");
+        PageError::new(StatusCode::SERVICE_UNAVAILABLE, why)
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let page = Frame::new("Not shown").page(|html| {
+            html.leaf("h1", &[], "Not shown");
+            html.leaf("p", &[("role", "alert")], &self.why);
+            html.el("p", &[], |html| html.link("/", "All runs"));
+        });
+        (self.status, axum::response::Html(page)).into_response()
+    }
+}
+
+/// Opens the store of a run.
+fn open(places: &[Place], at: RunAt) -> Result<Opened, PageError> {
+    let place = places.get(at.place).ok_or_else(|| PageError::not_found("No such store."))?;
+    let opened = place.open()?;
+    match opened.run(at.run.0) {
+        Some(_) => Ok(opened),
+        None => Err(PageError::not_found(format!("No run {} in {}.", at.run.0, place.shown()))),
+    }
 }
 
 /// A short title of a run.

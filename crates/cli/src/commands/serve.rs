@@ -23,6 +23,7 @@ pub fn run(args: &Serve) -> Result<()> {
     };
     let server = Server::listen(places, args.listen, token)?;
     disk::catch_interrupts();
-    output::line(&server.url())?;
-    Ok(server.serve(disk::interrupted)?)
+    output::line(server.url())?;
+    server.serve(disk::interrupted);
+    Ok(())
 }

@@ -1,9 +1,8 @@
 //! Comparison of two runs.
 
-use super::{Frame, open, state, title};
+use super::{Frame, PageError, open, state, title};
 use crate::clock::number;
 use crate::html::Html;
-use crate::http::Response;
 use crate::query::Query;
 use crate::stores::{Opened, Place, RunAt};
 use results::{Interval, Run};
@@ -13,44 +12,35 @@ use run::{Compared, RunComparison, compare_runs};
 const MOST: usize = 1000;
 
 /// The page that compares runs `a` and `b`.
-pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
-    let (first, second) = match open(places, a).and_then(|first| Ok((first, open(places, b)?))) {
-        Ok(both) => both,
-        Err(refusal) => return refusal,
-    };
+pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Result<String, PageError> {
+    let (first, second) = (open(places, a)?, open(places, b)?);
     let found = |opened: &Opened, at: RunAt| opened.run(at.run.0).expect("the run was found").clone();
     let runs = [found(&first, a), found(&second, b)];
-    let comparison = match compare_runs((&first.store, &runs[0]), (&second.store, &runs[1])) {
-        Ok(comparison) => comparison,
-        Err(error) => return super::failed(error),
-    };
+    let comparison = compare_runs((&first.store, &runs[0]), (&second.store, &runs[1]))?;
     let heading = format!("Run {} compared with run {}", b.run.0, a.run.0);
-    Response::page(
-        200,
-        Frame::new(&heading).page(|html| {
-            html.leaf("h1", &[], &heading);
-            html.el("dl", &[], |html| {
-                for (name, at, run, opened) in [("A", a, &runs[0], &first), ("B", b, &runs[1], &second)] {
-                    html.el("div", &[], |html| {
-                        html.leaf("dt", &[], name);
-                        html.el("dd", &[], |html| {
-                            html.link(&at.address(), title(run));
-                            html.text(", ");
-                            state(html, opened.state(run));
-                            html.text(format!(", started {}", crate::clock::time(&run.started)));
-                        });
+    Ok(Frame::new(&heading).page(|html| {
+        html.leaf("h1", &[], &heading);
+        html.el("dl", &[], |html| {
+            for (name, at, run, opened) in [("A", a, &runs[0], &first), ("B", b, &runs[1], &second)] {
+                html.el("div", &[], |html| {
+                    html.leaf("dt", &[], name);
+                    html.el("dd", &[], |html| {
+                        html.link(&at.address(), title(run));
+                        html.text(", ");
+                        state(html, opened.state(run));
+                        html.text(format!(", started {}", crate::clock::time(&run.started)));
                     });
-                }
-            });
-            html.el("p", &[], |html| {
-                let turned = Query::default().with("a", Some(&b.name())).with("b", Some(&a.name()));
-                html.link(&turned.at("/compare"), "Swap A and B");
-            });
-            cautions(html, &runs, &comparison);
-            measures(html, &comparison);
-            conditions(html, &comparison);
-        }),
-    )
+                });
+            }
+        });
+        html.el("p", &[], |html| {
+            let turned = Query::default().with("a", Some(&b.name())).with("b", Some(&a.name()));
+            html.link(&turned.at("/compare"), "Swap A and B");
+        });
+        cautions(html, &runs, &comparison);
+        measures(html, &comparison);
+        conditions(html, &comparison);
+    }))
 }
 
 /// Caveats about the comparison.

@@ -1,9 +1,8 @@
 //! The list of all runs.
 
-use super::{Frame, failed, state, time};
+use super::{Frame, PageError, state, time};
 use crate::clock::{number, stamp, stretch};
 use crate::html::Html;
-use crate::http::Response;
 use crate::list::{ORDERS, PAGE, Row, Selection, rows};
 use crate::query::Query;
 use crate::stores::{Place, RunAt};
@@ -14,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const EVERY: u32 = 3;
 
 /// The list, or the requested part of it.
-pub fn list(places: &[Place], query: &Query) -> Response {
+pub fn list(places: &[Place], query: &Query) -> Result<String, PageError> {
     let (mut all, mut broken) = (Vec::new(), Vec::new());
     for (at, place) in places.iter().enumerate() {
         match place.open().and_then(|opened| rows(at, &opened)) {
@@ -23,21 +22,18 @@ pub fn list(places: &[Place], query: &Query) -> Response {
         }
     }
     if broken.len() == places.len() {
-        return failed(broken.swap_remove(0));
+        return Err(broken.swap_remove(0).into());
     }
     let list = List { places, query, all: &all, selection: Selection::of(query) };
     let title = if query.get("with").is_some() { "Compare with" } else { "Runs" };
     let frame = Frame::new(title).live(EVERY, list.announcement());
-    Response::page(
-        200,
-        frame.page(|html| {
-            html.leaf("h1", &[], title);
-            for error in broken {
-                html.leaf("p", &[("role", "alert"), ("class", "note")], format!("Not shown: {error}."));
-            }
-            list.show(html);
-        }),
-    )
+    Ok(frame.page(|html| {
+        html.leaf("h1", &[], title);
+        for error in broken {
+            html.leaf("p", &[("role", "alert"), ("class", "note")], format!("Not shown: {error}."));
+        }
+        list.show(html);
+    }))
 }
 
 struct List<'a> {

@@ -1,9 +1,8 @@
 //! One run: its progress, partial figures, measurements and conditions.
 
-use super::{Frame, meaning, open, state, time, title};
+use super::{Frame, PageError, meaning, open, state, time, title};
 use crate::clock::{number, stamp, stretch};
 use crate::html::Html;
-use crate::http::Response;
 use crate::query::Query;
 use crate::stores::{Opened, Place, RunAt};
 use results::{Interval, Measurement, Progress, Run, median_interval};
@@ -13,18 +12,11 @@ use std::collections::BTreeMap;
 const EVERY: u32 = 2;
 
 /// The page of a run.
-pub fn run(places: &[Place], at: RunAt) -> Response {
-    let opened = match open(places, at) {
-        Ok(opened) => opened,
-        Err(refusal) => return refusal,
-    };
+pub fn run(places: &[Place], at: RunAt) -> Result<String, PageError> {
+    let opened = open(places, at)?;
     let run = opened.run(at.run.0).expect("the run was found");
-    let drawn =
-        report::from_run(&opened.store, run).and_then(|page| Ok((page, opened.store.measurements(run.id)?)));
-    let (page, numbers) = match drawn {
-        Ok(drawn) => drawn,
-        Err(error) => return super::failed(error),
-    };
+    let (page, numbers) = report::from_run(&opened.store, run)
+        .and_then(|page| Ok((page, opened.store.measurements(run.id)?)))?;
     let (title, state) = (title(run), opened.state(run));
     let progress = opened.progress(run);
     let has_figures = !page.comparisons.is_empty() || !page.experiments.is_empty();
@@ -32,49 +24,46 @@ pub fn run(places: &[Place], at: RunAt) -> Response {
     if run.state == "running" {
         frame = frame.live(EVERY, announcement(run, state, progress.as_ref()));
     }
-    Response::page(
-        200,
-        frame.page(|html| {
-            html.leaf("h1", &[], &title);
-            html.el("section", &[("aria-labelledby", "how-far")], |html| {
-                html.leaf("h2", &[("id", "how-far")], "Progress");
-                html.el("div", &[("id", "status"), ("data-live", "-")], |html| {
-                    status(html, &opened, run, progress.as_ref())
-                });
+    Ok(frame.page(|html| {
+        html.leaf("h1", &[], &title);
+        html.el("section", &[("aria-labelledby", "how-far")], |html| {
+            html.leaf("h2", &[("id", "how-far")], "Progress");
+            html.el("div", &[("id", "status"), ("data-live", "-")], |html| {
+                status(html, &opened, run, progress.as_ref())
             });
-            html.el("p", &[], |html| {
-                html.link(
-                    &Query::default().with("with", Some(&at.name())).at("/"),
-                    "Compare this run with another",
-                );
-            });
-            html.el("div", &[("id", "figures-so-far"), ("data-live", "-")], |html| {
-                if !has_figures {
-                    html.leaf(
-                        "p",
-                        &[("class", "aside")],
-                        "No figures for this run: there is no data yet, or its kind has none.",
-                    );
-                }
-            });
-            html.el("noscript", &[], |html| {
+        });
+        html.el("p", &[], |html| {
+            html.link(
+                &Query::default().with("with", Some(&at.name())).at("/"),
+                "Compare this run with another",
+            );
+        });
+        html.el("div", &[("id", "figures-so-far"), ("data-live", "-")], |html| {
+            if !has_figures {
                 html.leaf(
                     "p",
-                    &[("class", "note")],
-                    "Figures need JavaScript, which is turned off. The numbers below do not need it.",
-                )
+                    &[("class", "aside")],
+                    "No figures for this run: there is no data yet, or its kind has none.",
+                );
+            }
+        });
+        html.el("noscript", &[], |html| {
+            html.leaf(
+                "p",
+                &[("class", "note")],
+                "Figures need JavaScript, which is turned off. The numbers below do not need it.",
+            )
+        });
+        html.leaf("div", &[("id", "report"), ("data-part", "-")], "");
+        html.data("data", &report::embedded(&page));
+        html.el("section", &[("aria-labelledby", "numbers")], |html| {
+            html.leaf("h2", &[("id", "numbers")], "Numbers");
+            html.el("div", &[("id", "numbers-so-far"), ("data-live", "-")], |html| {
+                self::numbers(html, &numbers)
             });
-            html.leaf("div", &[("id", "report"), ("data-part", "-")], "");
-            html.data("data", &report::embedded(&page));
-            html.el("section", &[("aria-labelledby", "numbers")], |html| {
-                html.leaf("h2", &[("id", "numbers")], "Numbers");
-                html.el("div", &[("id", "numbers-so-far"), ("data-live", "-")], |html| {
-                    self::numbers(html, &numbers)
-                });
-            });
-            conditions(html, run);
-        }),
-    )
+        });
+        conditions(html, run);
+    }))
 }
 
 /// Announcements for assistive technology: few, and only important changes.
