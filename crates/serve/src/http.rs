@@ -7,17 +7,23 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, sink};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// Concurrent connections. Further ones wait in the kernel and are not reset; a slot becomes free at the
+/// Concurrent connections. Further ones wait in the kernel, as many as [`WAITING`]; a slot becomes free at the
 /// latest when the time limits of a connection expire. Together with the files that responses open, they stay
 /// below the usual limit of 1024 descriptors.
 const CONNECTIONS: usize = 512;
+
+/// Connections that the kernel holds until they are accepted. Beyond them it delays and may reset connections;
+/// the usual limit of 128 is reached by a burst of clients before one thread can accept them.
+const WAITING: u32 = 4096;
 
 /// Maximum size of a request head in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
@@ -37,6 +43,15 @@ const REST_TIME: Duration = Duration::from_secs(2);
 
 /// Interval for checking whether to stop.
 const POLL: Duration = Duration::from_millis(200);
+
+/// Listens on `address`; port 0 selects a free one. Must be called in a runtime.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Connections of a previous server on the same port do not prevent listening.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
+}
 
 /// Serves connections until `ended` returns true.
 pub async fn serve(listener: TcpListener, pages: Router, head_time: Duration, ended: impl Fn() -> bool) {

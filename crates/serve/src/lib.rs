@@ -65,7 +65,7 @@ impl Server {
             .build()
             .map_err(Error::Start)?;
         let listen = |source| Error::Listen { address, source };
-        let listener = runtime.block_on(TcpListener::bind(address)).map_err(listen)?;
+        let listener = runtime.block_on(async { http::listen(address) }).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let guard = Guard::new(address, token);
         let (url, pages) = (guard.url(address), site::router(places, guard));
