@@ -26,12 +26,14 @@ pub enum Error {
     },
     /// The device is one of several of a file system.
     #[error(
-        "{} is one of {devices} devices of a bcachefs file system: file systems on several devices are not \
+        "{} is one of {devices} devices of a {kind} file system: file systems on several devices are not \
          supported", path.display()
     )]
     SeveralDevices {
         /// The image or device.
         path: PathBuf,
+        /// The file system.
+        kind: &'static str,
         /// Number of devices.
         devices: u8,
     },

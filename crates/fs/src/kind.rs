@@ -1,4 +1,4 @@
-//! The supported file systems.
+//! The supported file systems. Each is a file below `kind/` that submits itself as a [`Kind`].
 
 mod bcachefs;
 mod betreefs;
@@ -10,15 +10,20 @@ mod nilfs2;
 mod xfs;
 pub mod zfs;
 
-use crate::{Error, TreeStat};
-use disk::{BlockDevice, Extent, FuseServerSpec, require_tool, run_tool};
+use crate::{BulkReader, Error, TreeStat};
+use disk::{BlockDevice, Extent, FuseServerSpec, MountPoint, require_tool, run_tool};
 use rustix::io::Errno;
 use rustix::mount::{FsOpenFlags, fsopen};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 /// Returns the statistics of the tree on a device.
 pub type TreeStatFn = fn(device: &Path) -> Result<TreeStat, Error>;
+
+/// Inodes per block group of the ext family: `mke2fs` creates an inode for each 16 KiB (mke2fs.conf(5)), and a group is what one bitmap
+/// block maps, 128 MiB.
+pub const INODES_PER_GROUP: u64 = 8192;
 
 /// A type of file system: its programs, options and properties.
 pub trait FileSystem: Sync {
@@ -28,6 +33,17 @@ pub trait FileSystem: Sync {
     /// Its type in `mount`, if the kernel supports it.
     fn mount_name(&self) -> &'static str {
         self.name()
+    }
+
+    /// Offset and bytes of the magic number in its superblock; `None` if its superblock is that of another type.
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        None
+    }
+
+    /// Offset of the byte in its superblock that counts its devices, if it can span several and [`detect`](crate::detect()) must refuse
+    /// these.
+    fn device_count_offset(&self) -> Option<u64> {
+        None
     }
 
     /// The required programs, and their Debian package.
@@ -151,6 +167,28 @@ pub trait FileSystem: Sync {
         false
     }
 
+    /// A remark for readers of its layout measures.
+    fn layout_note(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Inodes per group, if made by default with this capacity: files in one group are allocated near each other. Without inode groups,
+    /// files that were created one after the other are taken as a group.
+    fn inodes_per_group(&self, _capacity_bytes: u64) -> u64 {
+        INODES_PER_GROUP
+    }
+
+    /// The bulk reader of this mount; `None` if the mount is of another type or does not support it. All changes before `synced_ns`, by the
+    /// system clock, have been written back.
+    fn bulk_reader(&self, _mount: &MountPoint, _synced_ns: i64) -> Option<Box<dyn BulkReader>> {
+        None
+    }
+
+    /// All devices of the file system that is mounted from the device `source`.
+    fn devices(&self, source: &Path) -> Vec<PathBuf> {
+        vec![source.to_owned()]
+    }
+
     /// Options that prevent a read-only mount from any write to its device, for example by journal replay.
     fn no_write_mount_opts(&self) -> &'static [&'static str] {
         &[]
@@ -199,19 +237,19 @@ pub trait FileSystem: Sync {
     }
 }
 
-/// All supported file systems.
+/// A file system, as its file submits it.
+pub struct Kind(pub &'static dyn FileSystem);
+
+inventory::collect!(Kind);
+
+/// All supported file systems, by name.
 pub fn kinds() -> &'static [&'static dyn FileSystem] {
-    &[
-        &ext4::Ext4,
-        &xfs::Xfs,
-        &btrfs::Btrfs,
-        &betreefs::Betreefs,
-        &f2fs::F2fs,
-        &nilfs2::Nilfs2,
-        &bcachefs::Bcachefs,
-        &ext4_dax::Ext4Dax,
-        &zfs::Zfs,
-    ]
+    static KINDS: LazyLock<Vec<&'static dyn FileSystem>> = LazyLock::new(|| {
+        let mut kinds: Vec<_> = inventory::iter::<Kind>().map(|kind| kind.0).collect();
+        kinds.sort_unstable_by_key(|kind| kind.name());
+        kinds
+    });
+    &KINDS
 }
 
 /// The file system with this name.
@@ -288,8 +326,8 @@ mod tests {
         let message = find("hammer").err().unwrap().to_string();
         assert_eq!(
             message,
-            "no file system named \"hammer\"; supported: ext4, xfs, btrfs, betreefs, f2fs, nilfs2, bcachefs, \
-             ext4-dax, zfs"
+            "no file system named \"hammer\"; supported: bcachefs, betreefs, btrfs, ext4, ext4-dax, f2fs, nilfs2, \
+             xfs, zfs"
         );
     }
 }

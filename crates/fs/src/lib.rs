@@ -1,6 +1,6 @@
 //! File systems: create, mount, drop caches, check, list free extents, get versions; and walk and copy the trees on them.
 //!
-//! To add a file system, add a file below `kind/` and a line in [`kinds`].
+//! To add a file system, add a file below `kind/` that submits a [`Kind`], and its `mod` line.
 
 mod bulk;
 mod config;
@@ -22,6 +22,6 @@ pub use copy::{CopyTotals, copy_tree};
 pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;
 pub use error::Error;
-pub use kind::{FileSystem, can_mount, find, kinds, ready, require_tools};
+pub use kind::{FileSystem, INODES_PER_GROUP, Kind, can_mount, find, kinds, ready, require_tools};
 pub use target::{CheckReport, Target, can_make, check, make, open};
 pub use walk::walk;

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ fn devices_below(root: &Path) -> Result<Vec<(u32, u32)>> {
     if Path::new(&format!("/sys/dev/block/{}:{}", major(dev), minor(dev))).exists() {
         return Ok(vec![(major(dev), minor(dev))]);
     }
-    // Btrfs has device numbers of its own; its mount names one of its devices.
+    // A file system with device numbers of its own, such as Btrfs; its mount names one of its devices.
     let Some(mount) = mount_holding(&root)?.filter(|mount| mount.source.starts_with("/dev")) else {
         return Err(cannot("it is not on a block device; name a directory on a disk".to_owned()));
     };
@@ -126,19 +126,9 @@ fn devices_below(root: &Path) -> Result<Vec<(u32, u32)>> {
         Ok((major(number), minor(number)))
     };
     let source = std::fs::canonicalize(&mount.source).map_err(Error::io("checking", &mount.source))?;
-    match btrfs_devices(&source) {
-        devices if devices.is_empty() => Ok(vec![number(&source)?]),
-        devices => devices.iter().map(|device| number(device)).collect(),
-    }
-}
-
-/// All devices of the Btrfs file system on `device`, from sysfs; empty if it has none.
-fn btrfs_devices(device: &Path) -> Vec<PathBuf> {
-    let list = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let file_systems = list(PathBuf::from("/sys/fs/btrfs")).map(|entry| entry.path().join("devices"));
-    let own =
-        device.file_name().and_then(|name| file_systems.into_iter().find(|dir| dir.join(name).exists()));
-    own.into_iter().flat_map(list).map(|entry| Path::new("/dev").join(entry.file_name())).collect()
+    let kind = fs::find(&mount.kind).ok();
+    let devices = kind.map_or_else(|| vec![source.clone()], |kind| kind.devices(&source));
+    devices.iter().map(|device| number(device)).collect()
 }
 
 #[cfg(test)]

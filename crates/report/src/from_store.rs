@@ -170,11 +170,10 @@ fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    for c in comparisons.iter().filter(|c| c.fs == "btrfs") {
-        notes.push(format!(
-            "{}: addresses are logical Btrfs addresses, as reported by its extent maps.",
-            c.name
-        ));
+    for c in comparisons {
+        // The file system of a store may be one that this version does not support.
+        let note = fs::find(&c.fs).ok().and_then(|kind| kind.layout_note());
+        notes.extend(note.map(|note| format!("{}: {note}.", c.name)));
     }
     notes
 }

@@ -34,9 +34,7 @@ pub const SEED: u64 = 42;
 #[derive(Args)]
 #[command(group(ArgGroup::new("erase_or_resume").args(["erase", "resume"]).multiple(true)))]
 pub struct Age {
-    /// File system: ext4, xfs, btrfs, betreefs, zfs (by zfs-fuse); f2fs, nilfs2, bcachefs (in a virtual machine if this
-    /// kernel lacks them), ext4-dax (always in a virtual machine)
-    #[arg(long, value_name = "KIND", default_value = "ext4")]
+    #[arg(long, value_name = "KIND", default_value = "ext4", help = fs_help())]
     pub fs: String,
     /// Size of the file system
     #[arg(long, value_name = "SIZE", default_value = SIZE, value_parser = units::size)]
@@ -44,7 +42,7 @@ pub struct Age {
     /// Profile: built-in name or TOML file
     #[arg(long, value_name = "PROFILE", default_value = PROFILE, conflicts_with = "workload")]
     pub profile: String,
-    /// Target fullness, as a share of the size [default: from the profile, or 0.8; at most 0.5 on betreefs]
+    /// Target fullness, as a share of the size [default: from the profile, or 0.8; less if the file system cannot be filled that far]
     #[arg(long, value_name = "SHARE", value_parser = units::share, conflicts_with = "workload")]
     pub fullness: Option<f64>,
     /// Random seed
@@ -136,6 +134,15 @@ pub struct OnKernel {
     /// Directory of the kernel modules [default: lib/modules/RELEASE beside the boot directory of the kernel, or /lib/modules/RELEASE]
     #[arg(long, value_name = "DIR", requires = "kernel")]
     pub modules: Option<PathBuf>,
+}
+
+/// Help of `--fs`.
+fn fs_help() -> String {
+    let names: Vec<_> = fs::kinds().iter().map(|kind| kind.name()).collect();
+    format!(
+        "File system: {}; in a virtual machine if this kernel lacks it (see `senesce doctor`)",
+        names.join(", ")
+    )
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -29,7 +29,7 @@ pub struct Verify {
     /// Target fullness of the synthetic workload
     #[arg(long, value_name = "SHARE", default_value_t = 0.85, requires = "builtin", value_parser = units::share)]
     pub fullness: f64,
-    /// File system to replay on: ext4, xfs or btrfs
+    /// File system to replay on, as for `senesce age`; this kernel must have it
     #[arg(long, value_name = "KIND", default_value = "ext4")]
     pub fs: String,
     /// Size of the file system

@@ -29,17 +29,17 @@ const READ_BYTES: u64 = 64 << 10;
 /// How far a timestamp may precede the change: file systems without sub-second timestamps truncate them.
 const CLOCK_STEP_NS: i64 = 2_000_000_000;
 
-/// An ext4 file system with a readable device.
-pub struct Ext4 {
+/// The inode tables of an ext4 file system on a readable device.
+pub struct InodeTables {
     device: File,
     layout: Layout,
     /// Inodes changed after this time may have newer state in memory.
     synced_ns: i64,
 }
 
-impl Ext4 {
+impl InodeTables {
     /// Opens the file system on the device with this number; `None` if the device is not readable or has unsupported features.
-    pub fn open(devno: (u32, u32), synced_ns: i64) -> Option<Ext4> {
+    pub fn open(devno: (u32, u32), synced_ns: i64) -> Option<InodeTables> {
         let (major_number, minor_number) = devno;
         let about = std::fs::read_to_string(format!("/sys/dev/block/{major_number}:{minor_number}/uevent"));
         let about = about.ok()?;
@@ -47,7 +47,7 @@ impl Ext4 {
         let device = File::open(Path::new("/dev").join(name)).ok()?;
         let number = device.metadata().ok()?.rdev();
         let layout = Layout::read(&device)?;
-        ((major(number), minor(number)) == devno).then_some(Ext4 { device, layout, synced_ns })
+        ((major(number), minor(number)) == devno).then_some(InodeTables { device, layout, synced_ns })
     }
 
     /// Parses the bytes of an inode; `None` if they are torn or the inode may have newer state in memory.
@@ -66,7 +66,7 @@ impl Ext4 {
     }
 }
 
-impl BulkReader for Ext4 {
+impl BulkReader for InodeTables {
     fn read(&self, numbers: &[u64], each: &mut InodeVisitor<'_>) {
         let (mut buffer, mut extents) = (Vec::new(), Vec::new());
         let (len, block) = (self.layout.inode_bytes, self.layout.block_bytes);

@@ -1,6 +1,6 @@
 //! bcachefs.
 
-use super::FileSystem;
+use super::{FileSystem, Kind};
 use crate::Error;
 use disk::{Extent, LABEL, command, new_uuid};
 use std::ffi::OsStr;
@@ -11,9 +11,19 @@ use std::process::Command;
 /// module for later ones.
 pub struct Bcachefs;
 
+inventory::submit!(Kind(&Bcachefs));
+
 impl FileSystem for Bcachefs {
     fn name(&self) -> &'static str {
         "bcachefs"
+    }
+
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        Some((0x1018, disk::BCACHEFS_MAGIC))
+    }
+
+    fn device_count_offset(&self) -> Option<u64> {
+        Some(0x107b)
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {

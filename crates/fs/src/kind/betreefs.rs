@@ -1,6 +1,6 @@
 //! betreefs: this program creates it, serves it through FUSE and checks it.
 
-use super::{FileSystem, TreeStatFn};
+use super::{FileSystem, Kind, TreeStatFn};
 use crate::Error;
 use disk::{BlockDevice, Extent, FuseServerSpec, LABEL, command};
 use std::path::Path;
@@ -12,9 +12,15 @@ const MOUNT_OPTIONS: [&str; 6] = ["ro", "nosuid", "nodev", "noexec", "noatime", 
 /// The file system on a Bε-tree.
 pub struct Betreefs;
 
+inventory::submit!(Kind(&Betreefs));
+
 impl FileSystem for Betreefs {
     fn name(&self) -> &'static str {
         "betreefs"
+    }
+
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        Some((0, disk::BETREE_MAGIC))
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {

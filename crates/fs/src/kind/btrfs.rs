@@ -1,6 +1,6 @@
 //! Btrfs.
 
-use super::FileSystem;
+use super::{FileSystem, Kind};
 use crate::Error;
 use crate::ioctl::btrfs;
 use disk::{Extent, LABEL, command, new_uuid};
@@ -10,9 +10,15 @@ use std::process::Command;
 /// The B-tree file system.
 pub struct Btrfs;
 
+inventory::submit!(Kind(&Btrfs));
+
 impl FileSystem for Btrfs {
     fn name(&self) -> &'static str {
         "btrfs"
+    }
+
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        Some((0x1_0040, b"_BHRfS_M"))
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {
@@ -70,6 +76,21 @@ impl FileSystem for Btrfs {
     /// Excludes space that is not yet in a block group.
     fn free_extents(&self, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         btrfs::free_extents(root).map(Some)
+    }
+
+    fn layout_note(&self) -> Option<&'static str> {
+        Some("addresses are logical Btrfs addresses, as reported by its extent maps")
+    }
+
+    /// From sysfs.
+    fn devices(&self, source: &Path) -> Vec<PathBuf> {
+        let list = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten();
+        let mut all = list(PathBuf::from("/sys/fs/btrfs")).map(|entry| entry.path().join("devices"));
+        let own = source.file_name().and_then(|name| all.find(|dir| dir.join(name).exists()));
+        match own {
+            Some(dir) => list(dir).map(|entry| Path::new("/dev").join(entry.file_name())).collect(),
+            None => vec![source.to_owned()],
+        }
     }
 
     fn no_write_mount_opts(&self) -> &'static [&'static str] {

@@ -1,8 +1,9 @@
 //! ext4.
 
-use super::FileSystem;
-use crate::Error;
-use disk::{Extent, LABEL, command, new_uuid};
+use super::{FileSystem, Kind};
+use crate::bulk::ext4::InodeTables;
+use crate::{BulkReader, Error};
+use disk::{Extent, LABEL, MountPoint, command, new_uuid};
 use std::path::Path;
 use std::process::Command;
 
@@ -12,9 +13,15 @@ const HASH_SEED: &str = "73656e65-7363-4e65-8573-656e65736365";
 /// The fourth extended file system.
 pub struct Ext4;
 
+inventory::submit!(Kind(&Ext4));
+
 impl FileSystem for Ext4 {
     fn name(&self) -> &'static str {
         "ext4"
+    }
+
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        Some((0x438, &[0x53, 0xef]))
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {
@@ -81,6 +88,16 @@ impl FileSystem for Ext4 {
 
     fn fiemap_returns_device_addresses(&self) -> bool {
         true
+    }
+
+    /// Also that of ext3, which the same driver serves. The ext2 driver keeps changed inodes in memory for a while, as does any file system
+    /// mounted with lazytime.
+    fn bulk_reader(&self, mount: &MountPoint, synced_ns: i64) -> Option<Box<dyn BulkReader>> {
+        let is_current = mount.options.split(',').all(|option| option != "lazytime");
+        if !["ext4", "ext3"].contains(&&*mount.kind) || !is_current {
+            return None;
+        }
+        Some(Box::new(InodeTables::open(mount.devno, synced_ns)?))
     }
 
     fn no_write_mount_opts(&self) -> &'static [&'static str] {

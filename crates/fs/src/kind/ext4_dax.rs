@@ -1,7 +1,7 @@
 //! ext4 in persistent memory.
 
-use super::FileSystem;
 use super::ext4::Ext4;
+use super::{FileSystem, Kind};
 use crate::Error;
 use disk::Extent;
 use std::path::Path;
@@ -10,6 +10,8 @@ use std::process::Command;
 /// ext4 in persistent memory, with direct access (DAX): files are read and written in place, without the page cache and the block
 /// layer. The on-disk format is plain ext4.
 pub struct Ext4Dax;
+
+inventory::submit!(Kind(&Ext4Dax));
 
 impl FileSystem for Ext4Dax {
     fn name(&self) -> &'static str {

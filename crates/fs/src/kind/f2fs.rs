@@ -1,6 +1,6 @@
 //! F2FS.
 
-use super::FileSystem;
+use super::{FileSystem, Kind};
 use crate::Error;
 use disk::{Extent, LABEL, SECTOR_BYTES, command, new_uuid};
 use std::path::Path;
@@ -9,9 +9,15 @@ use std::process::Command;
 /// The flash-friendly file system, which is log-structured (Lee et al., FAST 2015).
 pub struct F2fs;
 
+inventory::submit!(Kind(&F2fs));
+
 impl FileSystem for F2fs {
     fn name(&self) -> &'static str {
         "f2fs"
+    }
+
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        Some((0x400, &[0x10, 0x20, 0xf5, 0xf2]))
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {

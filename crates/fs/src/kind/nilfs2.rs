@@ -1,6 +1,6 @@
 //! NILFS2.
 
-use super::FileSystem;
+use super::{FileSystem, Kind};
 use crate::Error;
 use disk::{Extent, LABEL, command, new_uuid};
 use std::path::Path;
@@ -10,9 +10,16 @@ use std::process::Command;
 /// times of its own. So all writes of an aging run must fit.
 pub struct Nilfs2;
 
+inventory::submit!(Kind(&Nilfs2));
+
 impl FileSystem for Nilfs2 {
     fn name(&self) -> &'static str {
         "nilfs2"
+    }
+
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        // Revision 2.0 is the only one. Two bytes alone could be a part of the number of blocks of ext4.
+        Some((0x400, b"\x02\0\0\0\0\0\x34\x34"))
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {

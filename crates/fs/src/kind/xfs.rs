@@ -1,6 +1,6 @@
 //! XFS.
 
-use super::FileSystem;
+use super::{FileSystem, Kind};
 use crate::Error;
 use disk::{Extent, LABEL, command, new_uuid};
 use std::path::Path;
@@ -9,9 +9,15 @@ use std::process::Command;
 /// The XFS file system.
 pub struct Xfs;
 
+inventory::submit!(Kind(&Xfs));
+
 impl FileSystem for Xfs {
     fn name(&self) -> &'static str {
         "xfs"
+    }
+
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        Some((0, b"XFSB"))
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {
@@ -53,6 +59,14 @@ impl FileSystem for Xfs {
 
     fn fiemap_returns_device_addresses(&self) -> bool {
         true
+    }
+
+    /// An inode number has the allocation group in its upper bits, above those for the blocks of a group and the 8 inodes of a block;
+    /// mkfs.xfs creates 4 groups of up to 1 TiB each unless the storage is striped.
+    fn inodes_per_group(&self, capacity_bytes: u64) -> u64 {
+        let groups = (capacity_bytes >> 40).max(4);
+        let blocks = capacity_bytes.div_ceil(groups).div_ceil(4096);
+        blocks.next_power_of_two() * 8
     }
 
     fn no_write_mount_opts(&self) -> &'static [&'static str] {

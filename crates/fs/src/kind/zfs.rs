@@ -6,7 +6,7 @@ mod pool;
 pub use daemon::start;
 pub use pool::Pool;
 
-use super::FileSystem;
+use super::{FileSystem, Kind};
 use crate::Error;
 use disk::{BlockDevice, Extent, command};
 use std::path::Path;
@@ -34,9 +34,16 @@ zpool export "$name" && exit $status"#;
 /// The file system with a volume manager (Bonwick et al., 2003), in its FUSE port of 2008 to 2012.
 pub struct Zfs;
 
+inventory::submit!(Kind(&Zfs));
+
 impl FileSystem for Zfs {
     fn name(&self) -> &'static str {
         "zfs"
+    }
+
+    fn magic(&self) -> Option<(u64, &'static [u8])> {
+        // The first name in the list of pool properties.
+        Some((0x4018, b"version\0"))
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {

@@ -131,21 +131,8 @@ fn keep(snapshot: &Snapshot, wanted: &[bool]) -> Snapshot {
     builder.finish()
 }
 
-/// The default number of inodes per group.
-///
-/// mke2fs creates an inode for each 16 KiB (mke2fs.conf(5)), and a group is what one bitmap block can map:
-/// 128 MiB, so 8,192 inodes. An inode number of XFS has the allocation group in its upper bits, above those
-/// for the blocks of a group and the 8 inodes of a block; mkfs.xfs creates 4 groups of up to 1 TiB each
-/// unless the storage is striped. Other file systems have no inode groups: there, files created one after
-/// another share a group.
+/// The default number of inodes per group; for an unsupported file system that of ext4.
 fn default_inodes_per_group(snapshot: &Snapshot) -> u64 {
-    const EXT: u64 = 8192;
-    match snapshot.info().fs.as_str() {
-        "xfs" => {
-            let groups = (snapshot.info().capacity_bytes >> 40).max(4);
-            let blocks = snapshot.info().capacity_bytes.div_ceil(groups).div_ceil(4096);
-            blocks.next_power_of_two() * 8
-        }
-        _ => EXT,
-    }
+    let info = snapshot.info();
+    fs::find(&info.fs).map_or(fs::INODES_PER_GROUP, |kind| kind.inodes_per_group(info.capacity_bytes))
 }
