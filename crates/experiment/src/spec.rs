@@ -136,9 +136,7 @@ pub struct Scale {
     /// replaces the round on the axis.
     #[serde(default)]
     pub memory_bytes: Vec<u64>,
-    /// The workload, with its kind. Besides the workloads, `metadata` runs the metadata benchmark, `laboratory` simulates file systems,
-    /// `verify` verifies snapshot replays, `profile` measures aging by profiles, `personality` runs personalities on aged file systems, and
-    /// `transfer-size` measures disks alone.
+    /// What each cell does, with its kind: that of a [`workload`], which ages, or that of another task, submitted by a file below `task/`.
     pub workload: toml::Table,
     /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
     #[serde(default)]

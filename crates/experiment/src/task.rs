@@ -4,7 +4,7 @@ mod aging;
 mod laboratory;
 mod metadata;
 mod personality;
-mod profiled;
+mod profile_accuracy;
 mod transfer;
 mod verification;
 
@@ -81,7 +81,7 @@ pub(super) trait Task: Debug + Send + Sync {
 
 /// A kind of experiment.
 pub(super) struct TaskKind {
-    /// Its name in an experiment file: `kind = "metadata"`.
+    /// Its name in an experiment file: `kind = "metadata"`. No workload has the same name.
     name: &'static str,
     parse: fn(toml::Table) -> Result<Arc<dyn Task>, String>,
     /// The measures of a family that only this kind has.
@@ -199,5 +199,31 @@ impl Measuring<'_> {
             measured?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_of(table: &str) -> Result<&'static str, String> {
+        parse(table.parse().unwrap()).map(|(kind, _)| kind)
+    }
+
+    #[test]
+    fn no_task_hides_a_workload() {
+        for kind in TaskKind::all() {
+            let table = toml::Table::from_iter([("kind".to_owned(), kind.name.into())]);
+            let refusal = workload::from_table(table).unwrap_err();
+            assert!(refusal.contains("unknown variant"), "{}: {refusal}", kind.name);
+        }
+    }
+
+    #[test]
+    fn workloads_of_every_kind_age() {
+        assert_eq!(kind_of("kind = \"profile\"\nprofile = \"meyer\""), Ok(aging::KIND));
+        assert_eq!(kind_of("kind = \"profile-accuracy\"\nprofile = \"meyer\""), Ok("profile-accuracy"));
+        let refusal = kind_of("kind = \"sails\"").unwrap_err();
+        assert!(refusal.contains("`git`") && refusal.contains("laboratory, metadata"), "{refusal}");
     }
 }

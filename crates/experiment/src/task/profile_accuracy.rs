@@ -1,4 +1,4 @@
-//! Aging by profiles in experiments (Kadekodi, Nagarajan and Gibson 2017, Figures 2, 3 and 7 and Table 2): how much churn and time it takes
+//! How exactly aging meets a profile (Kadekodi, Nagarajan and Gibson 2017, Figures 2, 3 and 7 and Table 2): how much churn and time it takes
 //! to approach a profile, and how the free space of a file system aged to the profile of a naturally aged one compares with the original.
 
 mod nature;
@@ -21,7 +21,7 @@ use workload::{AgingStats, Conditions, Driver as _, Method, Segment, Terms};
 /// Parameters of the aging in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Profiled {
+struct ProfileAccuracy {
     /// The profile. `nature` captures the profile of a file system aged by a synthetic workload.
     profile: String,
     /// How operations are chosen.
@@ -36,9 +36,9 @@ struct Profiled {
     days: u64,
 }
 
-impl Default for Profiled {
-    fn default() -> Profiled {
-        Profiled {
+impl Default for ProfileAccuracy {
+    fn default() -> ProfileAccuracy {
+        ProfileAccuracy {
             profile: "agrawal".to_owned(),
             method: Method::Planned,
             by: By::Operations,
@@ -61,12 +61,12 @@ enum By {
     NewFile,
 }
 
-inventory::submit!(TaskKind::new::<Profiled>("profile", Vec::new));
+inventory::submit!(TaskKind::new::<ProfileAccuracy>("profile-accuracy", Vec::new));
 
 /// Names the profile of a naturally aged file system.
 const NATURE: &str = "nature";
 
-impl Task for Profiled {
+impl Task for ProfileAccuracy {
     fn check(&self, _cell: &Cell, scale: &Scale) -> Result<(), Error> {
         let refuse = |why: &str| Err(Error::Refused(why.to_owned()));
         let last = scale.last();
@@ -108,7 +108,7 @@ impl Task for Profiled {
     }
 }
 
-impl Profiled {
+impl ProfileAccuracy {
     fn conditions(
         &self,
         profile: profile::Profile,
@@ -123,7 +123,7 @@ impl Profiled {
 
 /// An aging by a profile to measure.
 struct Run<'t, 'a> {
-    task: &'t Profiled,
+    task: &'t ProfileAccuracy,
     /// Directory for the file systems.
     images: Scratch,
     at: &'t mut Measuring<'a>,
