@@ -1,11 +1,11 @@
-//! All simulated file systems behind one interface, selected by name.
+//! All simulated file systems behind one interface, selected by name. Each policy submits itself as a [`PolicyKind`].
 
 use crate::benchmark::{self, HotFiles, SequentialPoint};
-use crate::extents::{BestFit, BuddySearch, ExtentFs, FirstFit};
+use crate::extents::{ExtentFs, Placement};
 use crate::fast::FastFs;
 use crate::geometry::Geometry;
 use crate::measure::{Measures, measure};
-use crate::policy::{Baseline, BestCluster, NoSwitch, Original, SmartFrag};
+use crate::policy::Policy;
 use crate::volume::{OperationCounts, Volume};
 use crate::{Allocator, Error};
 use disk::model::Model;
@@ -110,39 +110,88 @@ impl SimulatedFs {
         }
     }
 
-    /// The names of its policies, the default first.
-    pub fn policies(self) -> &'static [&'static str] {
-        match self {
-            SimulatedFs::Fast => &["baseline", "original", "no_switch", "smart_frag", "best_cluster"],
-            SimulatedFs::Extents => &["buddy", "first_fit", "best_fit", "buddy_no_window"],
-        }
+    fn kinds(self) -> impl Iterator<Item = &'static PolicyKind> {
+        inventory::iter::<PolicyKind>().filter(move |kind| kind.file_system == self)
+    }
+
+    /// The names of its policies: the default, then the others by name.
+    pub fn policies(self) -> Vec<&'static str> {
+        let mut kinds: Vec<_> = self.kinds().map(|kind| (!kind.is_default, (kind.name)())).collect();
+        kinds.sort_unstable();
+        kinds.into_iter().map(|(_, name)| name).collect()
     }
 
     /// An empty file system of `size_bytes` with the named policy.
     pub fn create(self, policy: &str, size_bytes: u64) -> Result<Box<dyn Simulation>, Error> {
-        fn bench<A: Allocator + 'static>(policy: &'static str, volume: Volume<A>) -> Box<dyn Simulation> {
-            Box::new(Bench { policy, volume })
-        }
-        let known = self.policies().iter().find(|&&known| known == policy).copied();
-        let name = known.ok_or_else(|| Error::Policy {
+        let kind = self.kinds().find(|kind| (kind.name)() == policy).ok_or_else(|| Error::Policy {
             name: policy.to_owned(),
             file_system: self.name(),
             known: self.policies().join(", "),
         })?;
-        let geometry = || Geometry::of(size_bytes);
-        Ok(match name {
-            "baseline" => bench(name, Volume::new(FastFs::new(geometry()?, Baseline))),
-            "original" => bench(name, Volume::new(FastFs::new(geometry()?, Original))),
-            "no_switch" => bench(name, Volume::new(FastFs::new(geometry()?, NoSwitch))),
-            "smart_frag" => bench(name, Volume::new(FastFs::new(geometry()?, SmartFrag))),
-            "best_cluster" => bench(name, Volume::new(FastFs::new(geometry()?, BestCluster))),
-            "first_fit" => {
-                bench(name, Volume::with_window(ExtentFs::new(size_bytes, FirstFit)?, WINDOW_BYTES))
-            }
-            "best_fit" => bench(name, Volume::with_window(ExtentFs::new(size_bytes, BestFit)?, WINDOW_BYTES)),
-            "buddy_no_window" => bench(name, Volume::new(ExtentFs::new(size_bytes, BuddySearch)?)),
-            _ => bench(name, Volume::with_window(ExtentFs::new(size_bytes, BuddySearch)?, WINDOW_BYTES)),
-        })
+        (kind.create)((kind.name)(), size_bytes)
+    }
+}
+
+/// Creates an empty file system from the name of the policy and the size in bytes.
+type CreateFn = fn(&'static str, u64) -> Result<Box<dyn Simulation>, Error>;
+
+/// A policy, as its file submits it.
+#[derive(Clone, Copy)]
+pub(crate) struct PolicyKind {
+    file_system: SimulatedFs,
+    name: fn() -> &'static str,
+    /// Whether it is the default of its file system, with which others are compared.
+    is_default: bool,
+    create: CreateFn,
+}
+
+inventory::collect!(PolicyKind);
+
+impl PolicyKind {
+    /// A policy of the fast file system.
+    pub const fn fast<P: Policy + Default + 'static>() -> PolicyKind {
+        PolicyKind {
+            file_system: SimulatedFs::Fast,
+            name: || P::default().name(),
+            is_default: false,
+            create: |policy, size_bytes| {
+                let volume = Volume::new(FastFs::new(Geometry::of(size_bytes)?, P::default()));
+                Ok(Box::new(Bench { policy, volume }))
+            },
+        }
+    }
+
+    /// A policy of extent file systems.
+    pub const fn extents<P: Placement + Default + 'static>() -> PolicyKind {
+        PolicyKind {
+            file_system: SimulatedFs::Extents,
+            name: || P::default().name(),
+            is_default: false,
+            create: |policy, size_bytes| {
+                let volume = Volume::with_window(ExtentFs::new(size_bytes, P::default())?, WINDOW_BYTES);
+                Ok(Box::new(Bench { policy, volume }))
+            },
+        }
+    }
+
+    /// The same with this name, without delayed allocation.
+    pub const fn extents_without_window<P: Placement + Default + 'static>(
+        name: fn() -> &'static str,
+    ) -> PolicyKind {
+        PolicyKind {
+            file_system: SimulatedFs::Extents,
+            name,
+            is_default: false,
+            create: |policy, size_bytes| {
+                let volume = Volume::new(ExtentFs::new(size_bytes, P::default())?);
+                Ok(Box::new(Bench { policy, volume }))
+            },
+        }
+    }
+
+    /// The default of its file system.
+    pub const fn as_default(self) -> PolicyKind {
+        PolicyKind { is_default: true, ..self }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arguments of `senesce ffs`.
 
 use crate::units;
+use ::ffs::SimulatedFs as Simulated;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -11,9 +12,7 @@ pub struct Ffs {
     /// File system to simulate
     #[arg(long, value_enum, default_value_t = SimulatedFs::Ffs)]
     pub fs: SimulatedFs,
-    /// Policies to compare: baseline, original, no_switch, smart_frag, best_cluster; with --fs extents buddy, first_fit,
-    /// best_fit, buddy_no_window [default: all of the file system]
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help = policy_help())]
     pub policy: Vec<String>,
     /// Size of the simulated disk
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1GiB")]
@@ -30,6 +29,12 @@ pub struct Ffs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// Help of `--policy`.
+fn policy_help() -> String {
+    let [fast, extents] = [Simulated::Fast, Simulated::Extents].map(|fs| fs.policies().join(", "));
+    format!("Policies to compare: {fast}; with --fs extents {extents} [default: all of the file system]")
 }
 
 #[derive(Clone, Copy, ValueEnum)]

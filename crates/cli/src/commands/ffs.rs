@@ -58,7 +58,7 @@ pub fn run(args: &Ffs) -> Result<()> {
         args::SimulatedFs::Ffs => SimulatedFs::Fast,
         args::SimulatedFs::Extents => SimulatedFs::Extents,
     };
-    let all: Vec<String> = kind.policies().iter().map(|&policy| policy.to_owned()).collect();
+    let all: Vec<String> = kind.policies().into_iter().map(str::to_owned).collect();
     let policies = if args.policy.is_empty() { &all } else { &args.policy };
     // Creates all simulations first, so that an invalid argument fails before the first one runs.
     let simulations =

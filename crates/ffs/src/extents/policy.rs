@@ -1,6 +1,7 @@
 //! Placement policies for extents, behind one trait.
 
 use super::Space;
+use crate::simulation::PolicyKind;
 
 /// A placement policy for extents.
 pub trait Placement: Clone {
@@ -31,6 +32,9 @@ fn longest(space: &Space, goal: u32, wanted: u32) -> Option<(u32, u32)> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuddySearch;
 
+inventory::submit!(PolicyKind::extents::<BuddySearch>().as_default());
+inventory::submit!(PolicyKind::extents_without_window::<BuddySearch>(|| "buddy_no_window"));
+
 impl Placement for BuddySearch {
     fn name(&self) -> &'static str {
         "buddy"
@@ -54,6 +58,8 @@ impl Placement for BuddySearch {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstFit;
 
+inventory::submit!(PolicyKind::extents::<FirstFit>());
+
 impl Placement for FirstFit {
     fn name(&self) -> &'static str {
         "first_fit"
@@ -72,6 +78,8 @@ impl Placement for FirstFit {
 /// At the goal if enough blocks are free there, else the shortest run that is long enough, group by group.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BestFit;
+
+inventory::submit!(PolicyKind::extents::<BestFit>());
 
 impl Placement for BestFit {
     fn name(&self) -> &'static str {

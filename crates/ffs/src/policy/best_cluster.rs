@@ -2,11 +2,14 @@
 
 use super::Policy;
 use crate::fast::Groups;
+use crate::simulation::PolicyKind;
 
 /// A cluster goes to the shortest run of free blocks in its group that holds it, the first of equal ones, even if it is before
 /// earlier writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BestCluster;
+
+inventory::submit!(PolicyKind::fast::<BestCluster>());
 
 impl Policy for BestCluster {
     fn name(&self) -> &'static str {

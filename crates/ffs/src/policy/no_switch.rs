@@ -2,10 +2,13 @@
 
 use super::Policy;
 use crate::geometry::DIRECT;
+use crate::simulation::PolicyKind;
 
 /// No change of group at the first indirect block: the first change is after 16 MB.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSwitch;
+
+inventory::submit!(PolicyKind::fast::<NoSwitch>());
 
 impl Policy for NoSwitch {
     fn name(&self) -> &'static str {

@@ -1,10 +1,13 @@
 //! SmartFrag (Smith and Seltzer 1997, section 5): the end of a file is placed next to the rest.
 
 use super::Policy;
+use crate::simulation::PolicyKind;
 
 /// The fragments at the end of a file are placed directly behind its last block if possible, and move with its cluster.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SmartFrag;
+
+inventory::submit!(PolicyKind::fast::<SmartFrag>());
 
 impl Policy for SmartFrag {
     fn name(&self) -> &'static str {
