@@ -28,7 +28,7 @@ use serde::{Serialize, Serializer};
 use std::path::Path;
 
 /// The built-in models: one line each.
-const BUILTIN: [&str; 6] = [
+const BUILTIN: &[&str] = &[
     include_str!("../../../devices/ideal.toml"),
     include_str!("../../../devices/hdd-7200.toml"),
     include_str!("../../../devices/hdd-1994.toml"),

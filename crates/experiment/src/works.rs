@@ -1,10 +1,10 @@
-//! The four publications that are reproduced, with all figures and tables, and how these are divided among machines.
+//! The publications that are reproduced, with all figures and tables, and how these are divided among machines.
 
 use super::spec::Experiment;
 use run::Error;
 use serde::Serialize;
 
-/// A publication: the prefix of its figure names, its title, the number of figures, and its tables and listings.
+/// The publications that are listed completely, built in or not: the prefix of the figure names, its title, the number of figures, and its tables and listings.
 const WORKS: [(&str, &str, u32, &[&str]); 4] = [
     (
         "fast17",
@@ -29,37 +29,57 @@ pub struct Listed {
     pub figure: String,
     /// `figure`, `table` or `listing`.
     pub kind: &'static str,
-    /// Its number within its kind.
+    /// Its number within its kind; 0 if the name has none.
     pub number: u32,
     /// The publication, as a reference.
-    pub work: &'static str,
+    pub work: String,
     /// Whether a built-in experiment reproduces it.
     pub built_in: bool,
     /// The file of that experiment.
     pub file: Option<String>,
 }
 
-/// All figures, tables and listings, by publication, figures first.
+/// All figures, tables and listings, by publication, figures first; then the built-in experiments of other publications.
 pub fn listed() -> Vec<Listed> {
-    let one = |short: &str, work, part: String| {
-        let figure = format!("{short}-{part}");
-        let (what, number) = part.split_at(3);
-        let kind = match what {
+    let others = Experiment::builtin().filter(|name| !WORKS.iter().any(|(short, ..)| is_of(name, short)));
+    // Their reference is all that their experiment says of the source.
+    let others = others.map(|name| {
+        let source = Experiment::find(name).map(|experiment| experiment.source);
+        Listed::new(name.to_owned(), source.unwrap_or_default())
+    });
+    complete().chain(others).collect()
+}
+
+/// Whether this is the name of a figure of the publication with that prefix.
+fn is_of(figure: &str, short: &str) -> bool {
+    figure.strip_prefix(short).is_some_and(|part| part.starts_with('-'))
+}
+
+/// All of the publications that are listed completely.
+fn complete() -> impl Iterator<Item = Listed> {
+    let of = |(short, work, figures, others): (&'static str, &'static str, u32, &[&str])| {
+        let figures = (1..=figures).map(|number| format!("fig{number}"));
+        let all = figures.chain(others.iter().map(|other| (*other).to_owned()));
+        all.map(move |part| Listed::new(format!("{short}-{part}"), work.to_owned())).collect::<Vec<_>>()
+    };
+    WORKS.into_iter().flat_map(of)
+}
+
+impl Listed {
+    fn new(figure: String, work: String) -> Listed {
+        // The name ends with the kind and the number: `-fig5`.
+        let part = figure.rsplit('-').next().unwrap_or_default();
+        let number = part.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let kind = match part.trim_end_matches(|c: char| c.is_ascii_digit()) {
             "tab" => "table",
             "lst" => "listing",
             _ => "figure",
         };
-        let number = number.parse().expect("each has a number");
+        let number = number.parse().unwrap_or(0);
         let built_in = Experiment::builtin().any(|name| name == figure);
         let file = built_in.then(|| format!("experiments/{figure}.toml"));
         Listed { figure, kind, number, work, built_in, file }
-    };
-    let of = |(short, work, figures, others): (&'static str, &'static str, u32, &[&str])| {
-        let figures = (1..=figures).map(|number| format!("fig{number}"));
-        let all = figures.chain(others.iter().map(|other| (*other).to_owned()));
-        all.map(|part| one(short, work, part)).collect::<Vec<Listed>>()
-    };
-    WORKS.into_iter().flat_map(of).collect()
+    }
 }
 
 /// A part of the figures for one of several machines, counted from 1.
@@ -116,7 +136,7 @@ mod tests {
 
     #[test]
     fn list_has_every_figure_and_every_built_in() {
-        let listed = listed();
+        let listed: Vec<Listed> = complete().collect();
         assert_eq!(listed.len(), 35);
         let kinds = |kind: &str| listed.iter().filter(|one| one.kind == kind).count();
         assert_eq!([kinds("figure"), kinds("table"), kinds("listing")], [31, 3, 1]);
@@ -127,9 +147,23 @@ mod tests {
         assert_eq!(listed[4].file.as_deref(), Some("experiments/fast17-fig5.toml"));
         let names: HashSet<&str> = listed.iter().map(|one| one.figure.as_str()).collect();
         assert_eq!(names.len(), 35);
+        let all: Vec<String> = super::listed().into_iter().map(|one| one.figure).collect();
         for name in Experiment::builtin() {
-            assert!(names.contains(name), "{name}");
+            assert_eq!(all.iter().filter(|listed| *listed == name).count(), 1, "{name}");
+            let is_of_a_listed_work = WORKS.iter().any(|(short, ..)| is_of(name, short));
+            assert!(!is_of_a_listed_work || names.contains(name), "{name}");
         }
+    }
+
+    #[test]
+    fn names_tell_kind_and_number() {
+        let told = |name: &str| {
+            let listed = Listed::new(name.to_owned(), String::new());
+            (listed.kind, listed.number)
+        };
+        assert_eq!(told("smith97-tab2"), ("table", 2));
+        assert_eq!(told("a-b-fig10"), ("figure", 10));
+        assert_eq!(told("mine"), ("figure", 0));
     }
 
     fn all() -> Vec<Experiment> {

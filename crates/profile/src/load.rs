@@ -4,7 +4,7 @@ use crate::{Error, Profile};
 use std::path::Path;
 
 /// The built-in profiles, one per line.
-const BUILTIN: [(&str, &str); 8] = [
+const BUILTIN: &[(&str, &str)] = &[
     ("agrawal", include_str!("../../../profiles/agrawal.toml")),
     ("dabre", include_str!("../../../profiles/dabre.toml")),
     ("douceur", include_str!("../../../profiles/douceur.toml")),

@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 /// The built-in personalities, one per line.
-const BUILTIN: [(&str, &str); 3] = [
+const BUILTIN: &[(&str, &str)] = &[
     ("fileserver", include_str!("../../../../personalities/fileserver.toml")),
     ("varmail", include_str!("../../../../personalities/varmail.toml")),
     ("webserver", include_str!("../../../../personalities/webserver.toml")),
@@ -280,7 +280,7 @@ mod tests {
 
         /// Damage anywhere causes an error or is harmless.
         #[test]
-        fn damaged_personalities_do_not_panic(at in 0_usize..2000, byte in any::<u8>(), cut: bool, which in 0_usize..3) {
+        fn damaged_personalities_do_not_panic(at in 0_usize..2000, byte in any::<u8>(), cut: bool, which in 0..BUILTIN.len()) {
             let mut bytes = BUILTIN[which].1.as_bytes().to_vec();
             let at = at % bytes.len();
             if cut { bytes.truncate(at) } else { bytes[at] = byte }

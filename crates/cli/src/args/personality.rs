@@ -38,7 +38,7 @@ pub enum Against {
 
 #[derive(Args)]
 pub struct Personality {
-    /// fileserver, varmail, webserver, or a TOML file
+    #[arg(help = personality_help())]
     pub personality: String,
     #[command(flatten)]
     pub subject: BenchSubject,
@@ -68,6 +68,12 @@ pub struct Fio {
     pub job: PathBuf,
     #[command(flatten)]
     pub subject: BenchSubject,
+}
+
+/// Help of the personality.
+fn personality_help() -> String {
+    let names: Vec<_> = ::bench::personality::builtin().collect();
+    format!("{}, or a TOML file", names.join(", "))
 }
 
 fn scale(text: &str) -> Result<f64, String> {

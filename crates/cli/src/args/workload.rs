@@ -18,7 +18,7 @@ const NOT_LIVE: [&str; 6] = ["workload_kind", "intrafile", "interfile", "filesiz
 /// A workload instead of a profile.
 #[derive(Args)]
 pub struct WorkloadArgs {
-    /// Workload: this kind (git, mail, intrafile, interfile, filesize, trace, snapshots, synthetic, profile), or a TOML file
+    /// Workload: a kind, as in experiment files (an unknown kind prints all), or a TOML file
     #[arg(id = "workload_kind", long = "workload", value_name = "KIND", group = "workload")]
     pub kind: Option<String>,
     /// Parameter of --workload, as in an experiment file; may be repeated

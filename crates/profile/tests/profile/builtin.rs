@@ -23,7 +23,6 @@ fn bounds_match_the_published_ones() {
         assert!((t - operations).abs() <= 0.06, "{name}: T/K {t}");
         assert!((o - overwrites).abs() <= 0.06, "{name}: overwrites {o}");
     }
-    assert_eq!(builtin().count(), BOUNDS.len());
 }
 
 #[test]
