@@ -1,11 +1,17 @@
 //! Opens files named by users. A FIFO, a socket or a terminal is rejected: opening or reading one may block
 //! for ever, and a blocked process does not notice signals that only set a flag.
+//!
+//! Also reads and writes sizes and times as users do.
+
+mod units;
 
 use rustix::fs::OFlags;
 use std::fs::{File, FileType};
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
+
+pub use self::units::{bytes, size, time};
 
 /// The accepted file types.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ pub fn plot(profile: &Profile) -> String {
     let oldest = profile.age.upper[profile.age.upper.len() - 1];
     let age = profile.age.upper.iter().map(|e| format!("≤ {:.3} %", 100.0 * e / oldest));
     bars(&mut out, "Relative age of the files", age, &profile.age.weight);
-    let size = profile.size.upper_bytes.iter().map(|&b| format!("≤ {}", bytes(b)));
+    let size = profile.size.upper_bytes.iter().map(|&b| format!("≤ {}", input::bytes(b)));
     bars(&mut out, "Size of the files", size, &profile.size.weight);
     let directories = &profile.depth.subdirectories;
     let depth = profile.depth.depth.iter().zip(directories).map(|(d, n)| format!("{d} ({n} subdirectories)"));
@@ -29,17 +29,5 @@ fn bars(out: &mut String, title: &str, labels: impl Iterator<Item = String>, wei
         let mut bar = "█".repeat(eighths / 8);
         bar.extend([' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'].get(eighths % 8).filter(|c| **c != ' '));
         let _ = writeln!(out, "  {label:>26} {:6.2} % {bar}", 100.0 * share);
-    }
-}
-
-/// A number of bytes in the largest binary unit with a value of at least 1, with one decimal if needed.
-fn bytes(n: u64) -> String {
-    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let unit = (0..UNITS.len()).rev().find(|&u| n >> (10 * u) > 0).unwrap_or(0);
-    let value = n as f64 / (1u64 << (10 * unit)) as f64;
-    if value.fract() == 0.0 {
-        format!("{value} {}", UNITS[unit])
-    } else {
-        format!("{value:.1} {}", UNITS[unit])
     }
 }

@@ -117,15 +117,7 @@ pub(crate) fn since_1970_s(time: SystemTime) -> f64 {
 
 /// Parses a time in the format of the store, `2026-01-31T12:00:00Z`, to seconds since 1970.
 fn seconds(text: &str) -> Option<f64> {
-    let part = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
-    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
-    // Days of the civil calendar, with years that start in March (Hinnant, chrono-compatible low-level date algorithms).
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let days =
-        era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + (153 * month + 2) / 5 + day - 1 - 719_468;
-    Some((((days * 24 + hour) * 60 + minute) * 60 + second) as f64)
+    humantime::parse_rfc3339(text).ok().map(since_1970_s)
 }
 
 #[cfg(test)]

@@ -214,7 +214,7 @@ pub fn bench_error(error: metadata::Error) -> Error {
 
 fn say_free(watch: &mut dyn Watch, occupied: Option<&OccupiedMemory>) {
     if let Some(occupied) = occupied {
-        let (taken, free) = (crate::bytes(occupied.bytes()), crate::bytes(occupied.free_bytes));
+        let (taken, free) = (input::bytes(occupied.bytes()), input::bytes(occupied.free_bytes));
         let how = if occupied.locked { "locked" } else { "not locked: may be swapped out" };
         watch.say(&format!("{taken} of memory occupied ({how}), {free} free"));
     }

@@ -23,7 +23,7 @@ pub use scores::Scores;
 pub use sign::{Key, make_key, sign, sign_catalogue};
 pub use verify::{DeepCheck, VerifiedImage, verify};
 
-use crate::{Error, messages};
+use crate::Error;
 use archive::{ArchivedImage, AtomicFile};
 use results::Watch;
 use std::path::Path;
@@ -61,9 +61,9 @@ impl Image {
         if needed > free {
             return Err(Error::Refused(format!(
                 "restoring {name} needs {}, but {} has {} free; free some space or choose another directory",
-                messages::bytes(needed),
+                input::bytes(needed),
                 dir.display(),
-                messages::bytes(free)
+                input::bytes(free)
             )));
         }
         self.archive.restore(&mut out, &mut progress(watch, &format!("{name}: restoring")))?;

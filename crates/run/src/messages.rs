@@ -3,6 +3,7 @@
 use crate::Error;
 use disk::modelled::{ModelledDisk, Status};
 use fs::Target;
+use input::bytes;
 use results::Watch;
 use workload::{Conditions, Plan};
 
@@ -38,16 +39,4 @@ pub(crate) fn failed_requests(target: &dyn Target, watch: &mut dyn Watch) -> Res
         watch.say(&failures);
     }
     Ok(())
-}
-
-/// Formats a number of bytes for users.
-pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let unit = (n.max(1).ilog2() / 10) as usize;
-    let value = n as f64 / (1u64 << (10 * unit)) as f64;
-    if value.fract() == 0.0 {
-        format!("{value} {}", UNITS[unit])
-    } else {
-        format!("{value:.1} {}", UNITS[unit])
-    }
 }

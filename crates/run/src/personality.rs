@@ -198,7 +198,7 @@ impl Working<'_> {
         if free >= needed {
             return Ok(());
         }
-        let (free_said, needed_said) = (crate::bytes(free), crate::bytes(needed));
+        let (free_said, needed_said) = (input::bytes(free), input::bytes(needed));
         let fits = (free as f64 / needed as f64 * 100.0).floor() / 100.0;
         let side = if side.subject.is_empty() { "it" } else { side.name() };
         Err(Error::Refused(format!(

@@ -73,7 +73,7 @@ impl Restored {
             RollbackMethod::Reflinked => format!("{name} is unchanged (ran on a reflink copy, now deleted)"),
             RollbackMethod::Copied => format!("{name} is unchanged (ran on a copy, now deleted)"),
             RollbackMethod::Restored => {
-                let bytes = crate::bytes(self.restored_bytes.unwrap_or(0));
+                let bytes = input::bytes(self.restored_bytes.unwrap_or(0));
                 format!("{name} is restored ({bytes} of writes undone)")
             }
             RollbackMethod::CleanedUp => {

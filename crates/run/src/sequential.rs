@@ -93,7 +93,7 @@ fn has_room(pair: &AgedPair, bytes: u64) -> Result<(), Error> {
         let (free, needed) = (disk::free_bytes(target.root())?, bytes + bytes / 8);
         if free < needed {
             let what = if subject.is_empty() { "it" } else { subject };
-            let (free, needed) = (crate::bytes(free), crate::bytes(needed));
+            let (free, needed) = (input::bytes(free), input::bytes(needed));
             return Err(Error::Refused(format!(
                 "the benchmark needs {needed} of free space, but {what} has {free}; use a smaller --total"
             )));
@@ -104,7 +104,7 @@ fn has_room(pair: &AgedPair, bytes: u64) -> Result<(), Error> {
 
 /// Measures files of one size on all sides.
 fn measure(pair: &mut AgedPair, set: &FileSet, runs: u64) -> Result<SequentialSize, Error> {
-    let what = format!("files of {}", crate::bytes(set.size_bytes));
+    let what = format!("files of {}", input::bytes(set.size_bytes));
     let all = pair.each(&what, runs, |turn| once(turn, set))?;
     let rates = |phase: fn(&(Once, Once)) -> Once| -> Vec<Rates> {
         all.iter().map(|(_, runs)| Rates::of(&runs.iter().map(phase).collect::<Vec<_>>())).collect()

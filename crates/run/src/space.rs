@@ -1,8 +1,8 @@
 //! Checks whether the data fits into the location of the image, before anything is created.
 
 use crate::Error;
-use crate::messages::bytes;
 use fs::{Location, VolumeConfig};
+use input::bytes;
 use replay::Data;
 use std::path::Path;
 use workload::Plan;

@@ -1,21 +1,13 @@
 //! Formats times and numbers.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 /// Formats seconds since 1970 like the store, `2026-01-31T12:00:00Z`.
 pub fn stamp(since_1970_s: f64) -> String {
-    let seconds = since_1970_s as i64;
-    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Days of the civil calendar, in years that begin in March (Hinnant, chrono-compatible low-level date
-    // algorithms).
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    // The last second that RFC 3339 can express; a store may hold any number.
+    const LAST_S: f64 = 253_402_300_799.0;
+    let since = Duration::from_secs(since_1970_s.clamp(0.0, LAST_S) as u64);
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }
 
 /// Formats a stamp for display.
@@ -65,6 +57,8 @@ mod tests {
         assert_eq!(stamp(0.0), "1970-01-01T00:00:00Z");
         assert_eq!(stamp(951_827_401.9), "2000-02-29T12:30:01Z");
         assert_eq!(stamp(2_147_483_647.0), "2038-01-19T03:14:07Z");
+        assert_eq!(stamp(f64::MAX), "9999-12-31T23:59:59Z");
+        assert_eq!([stamp(-1.0), stamp(f64::NAN)], ["1970-01-01T00:00:00Z"; 2]);
         assert_eq!(time("2038-01-19T03:14:07Z"), "2038-01-19 03:14:07 UTC");
     }
 

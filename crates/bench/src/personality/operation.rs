@@ -6,7 +6,7 @@
 //!            | "write whole" | "read whole" | "append" SIZE | "fsync" | "close"     of the open file
 //!            | "delete" SET | "stat" SET                 of another file
 //!            | "append" SIZE "to" SET                    of a file that the thread keeps open
-//! SIZE       = [ "up to" ] NUMBER [ "KiB" | "MiB" | "GiB" ]
+//! SIZE       = [ "up to" ] BYTES                         a size as on the command line: 16KiB
 //! ```
 //!
 //! A step that opens a file closes it.
@@ -195,17 +195,8 @@ fn parse_append(words: &[&str]) -> Result<AppendSize, String> {
         [size] => (false, size),
         _ => return Err("append needs a size: \"append 16KiB\" or \"append up to 16KiB\"".to_owned()),
     };
-    let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &size[digits.len()..] {
-        "" | "B" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1_u64 << 30,
-        unit => return Err(format!("unknown unit {unit:?}; use KiB, MiB or GiB")),
-    };
-    let number: u64 = digits.parse().map_err(|_| format!("{size:?} is not a size, as in 16KiB"))?;
-    match number.checked_mul(unit) {
-        Some(most) if (1..=MOST_APPENDED).contains(&most) => Ok(AppendSize { most, up_to }),
+    match input::size(size)? {
+        most if most <= MOST_APPENDED => Ok(AppendSize { most, up_to }),
         _ => Err(format!("an append must be 1 to {MOST_APPENDED} bytes, not {size}")),
     }
 }
@@ -258,11 +249,11 @@ mod tests {
             ("", "unknown operation"),
             ("append", "append needs a size"),
             ("append up to", "append needs a size"),
-            ("append 16kb to log", "unknown unit"),
+            ("append 16kb to log", "not a size"),
             ("append KiB to log", "not a size"),
-            ("append 0 to log", "an append must be"),
-            ("append 99999999999999999999 to log", "not a size"),
-            ("append 18014398509481984KiB to log", "an append must be"),
+            ("append 0 to log", "at least 1 byte"),
+            ("append 2GiB to log", "an append must be"),
+            ("append 18014398509481984KiB to log", "less than 8 EiB"),
             ("often: stat files", "number of times"),
             ("0 times: stat files", "1 to 10000 times"),
             ("9999 times: stat files; stat files", "more than 10000"),

@@ -8,7 +8,10 @@ use super::error::Error;
 use super::files::{FileId, FileTree};
 use super::load::{FileSet, Personality};
 use super::operation::Operation;
-use super::random::Random;
+use rand::RngExt as _;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use rand_distr::{Distribution as _, Gamma};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -48,12 +51,29 @@ pub(super) struct PlannedFile {
     pub there: bool,
 }
 
+/// The directory tree of a set: its number of files, and the distributions of the depth limit and of the entries of a directory.
+struct TreeShape {
+    files: u64,
+    depth: Gamma<f64>,
+    width: Gamma<f64>,
+}
+
+/// The gamma distribution with this shape and mean.
+fn gamma(shape: f64, mean: f64) -> Gamma<f64> {
+    // A set of one file has a mean depth of 0, which no gamma distribution has.
+    Gamma::new(shape, mean.max(f64::MIN_POSITIVE) / shape).expect("the shape is positive")
+}
+
 impl Plan {
     /// Draws the files of a personality; the same seed gives the same files.
     pub fn new(personality: &Personality, seed: u64) -> Result<Plan, Error> {
         let drawn = personality.set.iter().enumerate();
         let sets: Vec<PlannedSet> = drawn
-            .map(|(at, (name, set))| PlannedSet::draw(name, set, Random::new(seed, at as u64)))
+            .map(|(at, (name, set))| {
+                let mut random = ChaCha8Rng::seed_from_u64(seed);
+                random.set_stream(at as u64);
+                PlannedSet::draw(name, set, &mut random)
+            })
             .collect();
         let operations = personality.operations()?;
         let appended = operations.iter().map(|operation| match operation {
@@ -144,9 +164,7 @@ impl Plan {
 }
 
 impl PlannedSet {
-    fn draw(name: &str, set: &FileSet, mut random: Random) -> PlannedSet {
-        let size =
-            |random: &mut Random| random.gamma(set.shape, set.mean_bytes as f64).round().max(1.0) as u64;
+    fn draw(name: &str, set: &FileSet, random: &mut ChaCha8Rng) -> PlannedSet {
         let mut drawn = PlannedSet {
             name: name.to_owned(),
             above: vec![0],
@@ -154,35 +172,41 @@ impl PlannedSet {
             most_bytes: set.most_bytes,
         };
         let mean_depth = (set.files as f64).ln() / (set.width as f64).ln();
+        let shape = TreeShape {
+            files: set.files,
+            depth: gamma(set.shape, mean_depth),
+            width: gamma(set.shape, set.width as f64),
+        };
         while (drawn.files.len() as u64) < set.files {
-            drawn.grow(0, 2.0, mean_depth, set, &mut random);
+            drawn.grow(0, 2.0, &shape, random);
         }
+        let sizes = gamma(set.shape, set.mean_bytes as f64);
         for file in &mut drawn.files {
-            file.bytes = size(&mut random);
+            file.bytes = sizes.sample(random).round().max(1.0) as u64;
         }
         // Selects the given fraction of the files to exist at the start, all equally likely.
         let mut left = (set.files as f64 * set.preallocated).round() as u64;
         for (at, file) in drawn.files.iter_mut().enumerate() {
-            file.there = random.below(set.files - at as u64) < left;
+            file.there = random.random_range(0..set.files - at as u64) < left;
             left -= u64::from(file.there);
         }
         drawn
     }
 
     /// Adds a directory below `above` with its descendants, until the set has all its files.
-    fn grow(&mut self, above: u32, depth: f64, mean_depth: f64, set: &FileSet, random: &mut Random) {
+    fn grow(&mut self, above: u32, depth: f64, shape: &TreeShape, random: &mut ChaCha8Rng) {
         let own = self.above.len() as u32;
         self.above.push(above);
-        let limit = random.gamma(set.shape, mean_depth.max(f64::MIN_POSITIVE)).floor().clamp(1.0, MOST_DEPTH);
-        let width = random.gamma(set.shape, set.width as f64).round().max(1.0) as u64;
+        let limit = shape.depth.sample(random).floor().clamp(1.0, MOST_DEPTH);
+        let width = shape.width.sample(random).round().max(1.0) as u64;
         for _ in 0..width {
-            if self.files.len() as u64 >= set.files {
+            if self.files.len() as u64 >= shape.files {
                 return;
             }
             if depth >= limit {
                 self.files.push(PlannedFile { directory: own, bytes: 0, there: false });
             } else {
-                self.grow(own, depth + 1.0, mean_depth, set, random);
+                self.grow(own, depth + 1.0, shape, random);
             }
         }
     }
@@ -207,6 +231,20 @@ impl PlannedSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gamma_has_its_mean_and_variance() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        for (shape, mean) in [(1.5, 131_072.0), (1.0, 3.0), (4.0, 20.0)] {
+            let drawn: Vec<f64> = gamma(shape, mean).sample_iter(&mut random).take(200_000).collect();
+            let n = drawn.len() as f64;
+            let found = drawn.iter().sum::<f64>() / n;
+            let variance = drawn.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / n;
+            assert!((found / mean - 1.0).abs() < 0.02, "{shape}: mean {found}");
+            assert!((variance / (mean * mean / shape) - 1.0).abs() < 0.05, "{shape}: variance {variance}");
+        }
+        assert!([1.0, 1000.0].iter().all(|shape| gamma(*shape, 0.0).sample(&mut random) < 1.0));
+    }
 
     #[test]
     fn number_and_sizes_of_files_match_the_settings() {

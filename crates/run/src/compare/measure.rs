@@ -5,7 +5,7 @@ use crate::io_capture::device_bytes;
 use crate::manifest::Manifest;
 use crate::scanned::{self, Scanned};
 use crate::scans::{Scan, Scans};
-use crate::{Error, messages, space, tree};
+use crate::{Error, space, tree};
 use fs::{Location, Target};
 use results::measures::{self, Measure};
 use results::{Measurement, RunId, Store, Watch};
@@ -141,7 +141,7 @@ impl Measuring<'_> {
         let free = [disk::free_bytes(targets[0].root())?, disk::free_bytes(targets[1].root())?];
         let fuller = usize::from(free[1] < free[0]);
         let Some(size) = probe::new_file_bytes(free[fuller]) else {
-            let (free, side) = (messages::bytes(free[fuller]), SUBJECTS[fuller]);
+            let (free, side) = (input::bytes(free[fuller]), SUBJECTS[fuller]);
             self.watch.say(&format!(
                 "fragments of a new file: not measured, because the {side} side has only {free} free"
             ));

@@ -4,10 +4,10 @@
 use super::NewFileSize;
 use super::look::{CopySource, Inspected};
 use crate::Error;
-use crate::messages::bytes;
 use archive::{AtomicFile, UsedBlocks};
 use disk::{Scratch, Session};
 use fs::Location;
+use input::bytes;
 use results::Watch;
 use std::path::Path;
 use std::sync::Arc;
