@@ -258,7 +258,7 @@ fn invalid_activity_is_refused() {
         ("activity record log set.jsonl", "not a directory"),
         ("activity record dir nowhere/set.jsonl", "nowhere/set.jsonl"),
         ("activity record dir dir", "directory"),
-        ("activity record dir set.jsonl --for ever", "number"),
+        ("activity record dir set.jsonl --for ever", "not a time"),
         ("activity import --from strace log set.jsonl", "line 1"),
         ("activity import --from bpftrace log set.jsonl", "line 1"),
         ("activity import --from nfsdump log set.jsonl", "line 1"),
