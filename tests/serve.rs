@@ -174,13 +174,14 @@ fn thousand_runs_are_searched_sorted_and_paged() {
     browser.value(
         "[...document.querySelectorAll('.runs thead a')].find((a) => a.textContent === 'Run').click()",
     );
-    browser.until(&format!("{first} === '1'"));
+    // While a page loads, it may have only its first rows, and no links below them.
+    let loaded = "document.readyState === 'complete'";
+    browser.until(&format!("{loaded} && {first} === '1'"));
     assert_eq!(browser.value("document.querySelector('[aria-sort=ascending]').textContent"), "Run ▲");
     browser.value("document.querySelector('nav.pages a:last-child').click()");
-    browser.until(&format!("{first} === '901'"));
+    browser.until(&format!("{loaded} && {first} === '901'"));
     browser.value("document.querySelector('[name=q]').value = 'XFS-agrawal-10'; document.querySelector('form button').click()");
-    // While a page loads, it may have only its first rows.
-    browser.until("document.readyState === 'complete' && document.querySelector('#runs')?.innerText.includes('1 to 6 of 6')");
+    browser.until(&format!("{loaded} && document.querySelector('#runs')?.innerText.includes('1 to 6 of 6')"));
     let names =
         browser.value("[...document.querySelectorAll('.runs tbody th')].map((th) => th.textContent).join()");
     assert_eq!(names, [10, 100, 103, 106, 109, 1000].map(|n| format!("xfs-agrawal-{n}")).join(","));
