@@ -8,9 +8,10 @@ use results::Store;
 use results::measures;
 use run::CheckpointRun;
 use run::Error;
+use run::PICTURE;
 use run::SUBJECTS;
 use run::checkpoint::{CheckpointPair, CheckpointSide, SeriesKey, read_checkpoint, read_trees};
-use run::series::{Checkpoint, PICTURE};
+use run::series::Checkpoint;
 
 /// The outcome of a run, from the given jobs.
 pub(super) fn gather(

@@ -2,142 +2,31 @@
 //! alternates which side goes first, stores each result immediately, and rolls back what was written to.
 
 mod open;
+mod plan;
 mod recording;
+mod side;
 mod turn;
 
+pub use plan::{Access, Plan, RunPlan, Subject, Timing};
 pub use turn::Turn;
 
 use crate::Error;
 use crate::compare::unaged::Unaged;
-use crate::rollback::{Restored, RollbackGuard};
+use crate::error::interrupted;
+use crate::manifest::Manifest;
+use crate::rollback::Restored;
 use crate::scanned::HDD_MODEL;
 use crate::throughput::{Rates, Ratios};
 use crate::work::Work;
 use disk::{Model, Session};
-use fs::Target;
+use fs::{Location, Target, VolumeConfig};
 use open::{Found, Opened};
 use recording::Recording;
-use results::{Measurement, NewRun, RunId, Store, Watch};
+use results::{Measure, Measurement, NewRun, RunId, Store, Watch};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use side::{FileSystem, Side};
+use std::path::Path;
 use std::sync::Arc;
-
-/// The subject of a measurement.
-#[derive(Clone, Debug)]
-pub enum Subject {
-    /// An aged file system, and its unaged copy unless that is left out.
-    Aged {
-        /// Its work directory, whose store holds the results.
-        work: PathBuf,
-        /// Its name there.
-        name: String,
-    },
-    /// A single directory, image, device or modelled disk.
-    Alone {
-        /// Its path.
-        path: PathBuf,
-        /// The work directory whose store holds the results; without one they are only printed.
-        work: Option<PathBuf>,
-    },
-}
-
-impl Subject {
-    fn work(&self) -> Option<&Path> {
-        match self {
-            Subject::Aged { work, .. } => Some(work),
-            Subject::Alone { work, .. } => work.as_deref(),
-        }
-    }
-}
-
-/// The access of a measurement to the file systems.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
-    /// Reads files.
-    Reads,
-    /// Overwrites existing files.
-    Overwrites,
-    /// Creates files, in separate directories.
-    Creates,
-}
-
-/// The source of the time of a modelled disk.
-#[derive(Clone, Copy, Debug)]
-pub enum Timing<'a> {
-    /// Requests are recorded, and a disk model computes their time: the named one, a built-in or a TOML file; otherwise that of the disk
-    /// below, or [`HDD_MODEL`].
-    Priced(Option<&'a str>),
-    /// Modelled disks sleep their service times. An image is copied to a disk of the named model.
-    Slept(Option<&'a str>),
-}
-
-impl<'a> Timing<'a> {
-    fn model(self) -> Option<&'a str> {
-        let (Timing::Priced(model) | Timing::Slept(model)) = self;
-        model
-    }
-}
-
-/// A measurement.
-pub struct Plan<'a> {
-    /// The run in the store; without one, the sides record their results themselves.
-    pub run: Option<RunPlan<'a>>,
-    /// The subject.
-    pub subject: &'a Subject,
-    /// Whether the unaged copy of an aged file system is measured too.
-    pub unaged: bool,
-    /// The access to the file systems.
-    pub access: Access,
-    /// Whether each repetition starts on the unchanged file system.
-    pub rewinds: bool,
-    /// The source of the time of a modelled disk.
-    pub timing: Timing<'a>,
-}
-
-impl<'a> Plan<'a> {
-    /// A probe of files whose requests are priced on the model `disk`.
-    pub fn probe(
-        name: &str,
-        subject: &'a Subject,
-        access: Access,
-        disk: Option<&'a str>,
-        options: &serde_json::Value,
-        command: &'a str,
-    ) -> Plan<'a> {
-        let parameters = serde_json::json!({ "benchmark": name, "disk": disk, "options": options });
-        Plan {
-            run: Some(RunPlan { kind: "probe", seed: None, parameters, command }),
-            subject,
-            unaged: true,
-            access,
-            rewinds: false,
-            timing: Timing::Priced(disk),
-        }
-    }
-
-    /// A benchmark that starts on the unchanged file system in each repetition. Modelled disks sleep; an image is copied to one of the
-    /// model `disk`.
-    pub fn benchmark(
-        run: Option<RunPlan<'a>>,
-        subject: &'a Subject,
-        unaged: bool,
-        disk: Option<&'a str>,
-    ) -> Plan<'a> {
-        Plan { run, subject, unaged, access: Access::Creates, rewinds: true, timing: Timing::Slept(disk) }
-    }
-}
-
-/// A run in the store.
-pub struct RunPlan<'a> {
-    /// Kind of the run in the store.
-    pub kind: &'static str,
-    /// The random seed, if any.
-    pub seed: Option<u64>,
-    /// All parameters, as JSON.
-    pub parameters: serde_json::Value,
-    /// The full command line.
-    pub command: &'a str,
-}
 
 /// The result of a measurement.
 pub struct Measured<T> {
@@ -161,20 +50,39 @@ pub struct AgedPair<'a> {
     pub watch: &'a mut dyn Watch,
     /// The model that computes the cost of requests.
     pub model: Model,
+    /// The aged file system; `None` for a directory of the user.
+    pub volume: Option<&'a VolumeConfig>,
+    /// The work directory.
+    pub work: Option<&'a Path>,
+    /// Whether files hold data.
+    pub filled: bool,
     store: Option<&'a Store>,
     recording: Recording<'a>,
     /// The aged or only side comes first.
-    sides: Vec<Side>,
+    sides: Vec<Side<'a>>,
     rewinds: bool,
     same_disk: bool,
     traced: bool,
 }
 
-/// A side.
-struct Side {
-    /// Its name in the store: `aged`, `unaged`, or empty if there is only one.
-    subject: &'static str,
-    guard: RollbackGuard,
+/// Parts of a pair whose file systems are open.
+pub struct OpenPair<'a> {
+    /// Name for users.
+    pub name: String,
+    /// The session that cleans up after a kill.
+    pub session: &'a Arc<Session>,
+    /// Receives the progress.
+    pub watch: &'a mut dyn Watch,
+    /// The run that results are recorded in.
+    pub run: (&'a Store, RunId),
+    /// The model that computes the cost of requests.
+    pub model: Model,
+    /// The aged file system.
+    pub volume: &'a VolumeConfig,
+    /// The work directory.
+    pub work: &'a Path,
+    /// The sides by their names in the store; the aged or only side comes first.
+    pub sides: Vec<(&'static str, &'a mut dyn Target)>,
 }
 
 /// The name of a side for users.
@@ -204,7 +112,7 @@ pub fn measure<T>(
         Some(recorded) => recorded,
         None => watch,
     };
-    let open = OpenPlan { plan, name: found.name(), session: &session, store: store.as_ref(), run };
+    let open = OpenPlan { plan, found: &found, session: &session, store: store.as_ref(), run };
     let result = open.run(opened, watch, body);
     if let (Some(store), Some(run)) = (&store, run) {
         store.end_with(run, &result)?;
@@ -212,16 +120,30 @@ pub fn measure<T>(
     result
 }
 
+/// The run to record under: a new one, or the last incomplete one with the same parameters. It describes how its file system was aged.
 fn begin(store: &Store, plan: &RunPlan, found: &Found) -> Result<RunId, Error> {
-    let run = store.begin(&NewRun {
-        kind: plan.kind,
-        name: &found.name(),
-        command: plan.command,
-        seed: plan.seed,
-        parameters: plan.parameters.clone(),
-    })?;
-    if let Found::Aged { manifest, .. } = found {
+    let (name, manifest) = (found.name(), found.manifest());
+    let mut parameters = plan.parameters.clone();
+    if let Some(manifest) = manifest {
+        parameters["aged_run"] = manifest.run.into();
+    }
+    let same = |run: &results::Run| {
+        run.kind == plan.kind && run.name == name && run.state != "done" && run.parameters == parameters
+    };
+    if plan.resume
+        && let Some(run) = store.runs()?.into_iter().rev().find(same)
+    {
+        store.resume(run.id)?;
+        return Ok(run.id);
+    }
+    let seed = plan.seed.or_else(|| manifest.and_then(Manifest::seed));
+    let new = NewRun { kind: plan.kind, name: &name, command: plan.command, seed, parameters };
+    let run = store.begin(&new)?;
+    if let Some(manifest) = manifest {
         store.record_document(run, "", "manifest", manifest)?;
+        if let Some(aged) = store.document::<serde_json::Value>(manifest.run(), "", "aged")? {
+            store.record_document(run, "", "aged", &aged)?;
+        }
     }
     Ok(run)
 }
@@ -229,40 +151,51 @@ fn begin(store: &Store, plan: &RunPlan, found: &Found) -> Result<RunId, Error> {
 /// A plan with open file systems.
 struct OpenPlan<'a> {
     plan: &'a Plan<'a>,
-    name: String,
+    found: &'a Found<'a>,
     session: &'a Arc<Session>,
     store: Option<&'a Store>,
     run: Option<RunId>,
 }
 
 impl OpenPlan<'_> {
+    /// Whether `--resume` continues the run.
+    fn resumes(&self) -> bool {
+        self.plan.access == Access::Samples
+    }
+
     fn run<T>(
         self,
         opened: Opened,
         watch: &mut dyn Watch,
         body: impl FnOnce(&mut AgedPair) -> Result<T, Error>,
     ) -> Result<Measured<T>, Error> {
-        let Opened { mut sides, unaged, same_disk, scratch } = opened;
-        let first = sides[0].guard.target();
-        let own = first.modelled().map(|disk| disk.model()).transpose()?;
+        let Opened { sides, unaged, same_disk, scratch } = opened;
+        let name = self.found.name();
+        let own = sides[0].1.shared().modelled().map(|disk| disk.model()).transpose()?;
         let disk = own.as_ref().map(|model| model.name().to_owned());
         let model = match (self.plan.timing, own) {
             (Timing::Priced(Some(name)), _) => Model::find(name)?,
-            (_, Some(own)) => own,
-            (_, None) => Model::find(HDD_MODEL)?,
+            (_, Some(own)) if !own.costs_nothing() => own,
+            (_, _) => Model::find(HDD_MODEL)?,
         };
         let traced = probe::blocktrace::available();
         if let (Err(why), Timing::Priced(_), None) = (&traced, self.plan.timing, &disk) {
             watch.say(&format!("no modelled time: block requests cannot be traced: {why}"));
         }
         let mut pair = AgedPair {
-            name: self.name.clone(),
+            name: name.clone(),
             session: self.session,
             watch,
             model,
+            volume: self.found.volume(),
+            work: self.plan.subject.work(),
+            filled: self.found.manifest().is_none_or(|manifest| manifest.fill),
             store: self.store,
             recording: Recording(self.store.zip(self.run)),
-            sides,
+            sides: sides
+                .into_iter()
+                .map(|(subject, guard)| Side { subject, file_system: FileSystem::Guarded(guard.into()) })
+                .collect(),
             rewinds: self.plan.rewinds,
             same_disk,
             traced: traced.is_ok(),
@@ -270,7 +203,10 @@ impl OpenPlan<'_> {
         let result = body(&mut pair);
         let AgedPair { sides, watch, .. } = pair;
         let mut sides = sides.into_iter();
-        let aged = sides.next().expect("there is a side").guard;
+        let aged = match sides.next().expect("there is a side").file_system {
+            FileSystem::Guarded(aged) => aged,
+            FileSystem::Open(_) => unreachable!("the file systems of a plan are guarded"),
+        };
         // The unaged copy is removed, so it need not be rolled back.
         drop(sides);
         let restored = aged.restore();
@@ -278,12 +214,38 @@ impl OpenPlan<'_> {
         let removed = unaged.map_or(Ok(()), Unaged::remove);
         let restored = restored?;
         match result {
-            Err(_) if disk::interrupted() => Err(Error::Interrupted(restored.message(&self.name))),
+            Err(_) if disk::interrupted() && self.resumes() => Err(interrupted()),
+            Err(_) if disk::interrupted() => Err(Error::Interrupted(restored.message(&name))),
             Err(error) => {
-                watch.say(&restored.message(&self.name));
+                if self.plan.access != Access::Samples {
+                    watch.say(&restored.message(&name));
+                }
                 Err(error)
             }
-            Ok(result) => removed.map(|()| Measured { name: self.name, restored, disk, result }),
+            Ok(result) => removed.map(|()| Measured { name, restored, disk, result }),
+        }
+    }
+}
+
+impl<'a> AgedPair<'a> {
+    /// A pair whose file systems are open, and stay so. Its files hold data.
+    pub fn of_open(open: OpenPair<'a>) -> AgedPair<'a> {
+        let OpenPair { name, session, watch, run, model, volume, work, sides } = open;
+        let side = |(subject, target)| Side { subject, file_system: FileSystem::Open(target) };
+        AgedPair {
+            name,
+            session,
+            watch,
+            model,
+            volume: Some(volume),
+            work: Some(work),
+            filled: true,
+            store: Some(run.0),
+            recording: Recording(Some(run)),
+            sides: sides.into_iter().map(side).collect(),
+            rewinds: false,
+            same_disk: !matches!(volume.location, Location::Device(_)),
+            traced: probe::blocktrace::available().is_ok(),
         }
     }
 }
@@ -291,7 +253,7 @@ impl OpenPlan<'_> {
 impl AgedPair<'_> {
     /// The names of the sides in the store, and their file systems.
     pub fn targets(&self) -> impl Iterator<Item = (&'static str, &dyn Target)> {
-        self.sides.iter().map(|side| (side.subject, side.guard.shared()))
+        self.sides.iter().map(|side| (side.subject, side.shared()))
     }
 
     /// Repeats `work` on every side. Returns the results by side; `what` is shown to users.
@@ -303,22 +265,58 @@ impl AgedPair<'_> {
     ) -> Result<Vec<(&'static str, Vec<T>)>, Error> {
         let mut results: Vec<(&'static str, Vec<T>)> =
             self.sides.iter().map(|side| (side.subject, Vec::new())).collect();
-        let mut order: Vec<usize> = (0..results.len()).collect();
-        self.watch.phase(&format!("{}: {what}", self.name), Some(repetitions * results.len() as u64));
+        self.alternate(what, repetitions, |side, turn| {
+            results[side].1.push(work(turn)?);
+            Ok(())
+        })?;
+        Ok(results)
+    }
+
+    /// Repeats `work`, which records `measure` last, on every side. Skips repetitions that the run already holds.
+    pub fn record_each(
+        &mut self,
+        what: &str,
+        repetitions: u64,
+        measure: Measure,
+        mut work: impl FnMut(&mut Turn) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let recorded = self.recording.recorded()?;
+        self.alternate(what, repetitions, |_, turn| {
+            let is_this = |number: &Measurement| {
+                number.subject == turn.subject
+                    && number.measure == measure.name
+                    && number.repetition == turn.repetition
+            };
+            if recorded.iter().any(is_this) { Ok(()) } else { work(turn) }
+        })
+    }
+
+    /// Gives each side, by its number, its turn in each repetition.
+    fn alternate(
+        &mut self,
+        what: &str,
+        repetitions: u64,
+        mut act: impl FnMut(usize, &mut Turn) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut order: Vec<usize> = (0..self.sides.len()).collect();
+        self.watch.phase(&format!("{}: {what}", self.name), Some(repetitions * order.len() as u64));
         let mut done = 0;
         for repetition in 1..=repetitions {
             for &side in &order {
                 if self.rewinds && repetition > 1 {
-                    self.sides[side].guard.rewind()?;
+                    self.sides[side].rewind()?;
                 }
-                results[side].1.push(work(&mut self.turn(side, repetition))?);
+                act(side, &mut self.turn(side, repetition))?;
+                if disk::interrupted() {
+                    return Err(interrupted());
+                }
                 done += 1;
                 self.watch.at(done);
             }
             // The next repetition starts with the other side, so that a drift of the machine affects both.
             order.reverse();
         }
-        Ok(results)
+        Ok(())
     }
 
     fn turn(&mut self, side: usize, repetition: u64) -> Turn<'_> {
@@ -326,11 +324,12 @@ impl AgedPair<'_> {
         Turn {
             subject: side.subject,
             repetition,
-            keeps_files: self.rewinds && !side.guard.is_cleaned_up(),
-            target: side.guard.target(),
+            keeps_files: self.rewinds && !side.is_cleaned_up(),
+            target: side.target(),
             session: self.session,
             watch: &mut *self.watch,
             store: self.store,
+            volume: self.volume,
             recording: self.recording,
             model: &self.model,
             traced: self.traced,
@@ -343,6 +342,11 @@ impl AgedPair<'_> {
             [aged, unaged] => Some(Ratios::of(aged, unaged, self.same_disk)),
             _ => None,
         }
+    }
+
+    /// The run that results are recorded in, if any.
+    pub fn run(&self) -> Option<(&Store, RunId)> {
+        self.recording.0
     }
 
     /// Records measurements.

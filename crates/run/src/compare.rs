@@ -2,30 +2,26 @@
 //! same kind, size and options.
 
 mod layout;
-mod measure;
 mod pair;
 pub(crate) mod unaged;
 
 pub use pair::{Pair, Side, compared_numbers, interval, ratio};
 
-use crate::error::unless_interrupted;
-use crate::manifest::Manifest;
+use crate::aged_pair::{self, Access, Plan, RunPlan, Subject, Timing};
 use crate::scanned::HDD_MODEL;
-use crate::work::Work;
+use crate::survey::{Cache, Detail, Survey};
 use crate::{Error, space};
-use disk::Session;
 use disk::model::Model;
-use fs::{Location, Target};
-use measure::Measuring;
 use probe::Reader;
-use results::{NewRun, RunId, Store, Watch};
+use results::Watch;
+use results::measures::{MODELLED_HDD_S_PER_GIB, MODELLED_S_PER_GIB};
 use std::path::PathBuf;
 
 /// Parameters of a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareSpec {
-    /// Aged file systems in the work directory.
-    pub aged: Vec<Manifest>,
+    /// Names of aged file systems in the work directory.
+    pub aged: Vec<String>,
     /// The work directory.
     pub work: PathBuf,
     /// Number of cold scans of each side.
@@ -43,30 +39,6 @@ pub struct CompareSpec {
     pub command: String,
 }
 
-/// The disks used to compute the cost of scans.
-struct Models {
-    /// [`HDD_MODEL`], reported by every comparison.
-    hdd: Model,
-    /// The model for modelled time.
-    modelled: Model,
-}
-
-impl Models {
-    fn of(spec: &CompareSpec, manifest: &Manifest) -> Result<Models, Error> {
-        let hdd = Model::find(HDD_MODEL)?;
-        let own = match &manifest.volume.location {
-            Location::Modelled { dir, .. } => Some(disk::modelled::model_of(dir)?),
-            Location::Image(_) | Location::Device(_) | Location::Dir(_) => None,
-        };
-        let modelled = match (&spec.disk, own) {
-            (Some(asked), _) => Model::find(asked)?,
-            (None, Some(own)) if !own.costs_nothing() => own,
-            (None, _) => hdd.clone(),
-        };
-        Ok(Models { hdd, modelled })
-    }
-}
-
 /// The document that names the model for modelled time.
 const MODELLED_DISK: &str = "modelled_disk";
 
@@ -78,85 +50,49 @@ pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, E
     if spec.repeat == 0 {
         return Err(Error::Refused("--repeat must be at least 1".to_owned()));
     }
-    spec.disk.as_deref().map(Model::find).transpose()?;
-    let work = Work::take(&spec.work)?;
-    let store = work.store()?;
-    work.keep();
-    spec.aged.iter().map(|manifest| compare_one(spec, manifest, &store, watch)).collect()
+    spec.aged.iter().map(|name| compare_one(spec, name, watch)).collect()
 }
 
-fn compare_one(
-    spec: &CompareSpec,
-    manifest: &Manifest,
-    store: &Store,
-    watch: &mut dyn Watch,
-) -> Result<Pair, Error> {
-    let models = Models::of(spec, manifest)?;
-    let run = start(spec, manifest, &models, store)?;
-    let watch = &mut store.record_progress(watch);
-    let result = unless_interrupted(sides(spec, manifest, &models, store, run, watch));
-    store.end_with(run, &result)?;
-    result?;
-    Pair::load(store, run)
-}
-
-/// The run to record under: a new one, or the last incomplete one with the same parameters.
-fn start(spec: &CompareSpec, manifest: &Manifest, models: &Models, store: &Store) -> Result<RunId, Error> {
+/// Compares one file system. The disk for modelled time is that of [`CompareSpec::disk`], the modelled disk below, or [`HDD_MODEL`].
+fn compare_one(spec: &CompareSpec, name: &str, watch: &mut dyn Watch) -> Result<Pair, Error> {
     let parameters = serde_json::json!({
         "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "disk": spec.disk,
-        "aged_run": manifest.run,
     });
-    let same = |run: &results::Run| {
-        run.kind == "compare"
-            && run.name == manifest.name
-            && run.state != "done"
-            && run.parameters == parameters
+    let subject = Subject::Aged { work: spec.work.clone(), name: name.to_owned() };
+    let plan = Plan {
+        run: Some(RunPlan {
+            kind: "compare",
+            seed: None,
+            parameters,
+            command: &spec.command,
+            resume: spec.resume,
+        }),
+        subject: &subject,
+        unaged: true,
+        access: Access::Samples,
+        rewinds: false,
+        timing: Timing::Priced(spec.disk.as_deref()),
     };
-    if spec.resume
-        && let Some(run) = store.runs()?.into_iter().rev().find(same)
-    {
-        store.resume(run.id)?;
-        return Ok(run.id);
-    }
-    let seed = manifest.seed();
-    let run = store.begin(&NewRun {
-        kind: "compare",
-        name: &manifest.name,
-        command: &spec.command,
-        seed,
-        parameters,
+    let measured = aged_pair::measure(&plan, watch, |pair| {
+        pair.record_document(MODELLED_DISK, &pair.model.name())?;
+        let survey = Survey {
+            repeat: spec.repeat,
+            cache: Cache::Cold(spec.reader),
+            costs: &[
+                (MODELLED_HDD_S_PER_GIB.instance(), Model::find(HDD_MODEL)?),
+                (MODELLED_S_PER_GIB.instance(), pair.model.clone()),
+            ],
+            detail: Detail::Documents,
+            new_file: spec.new_file,
+        };
+        let location = pair.volume.map(|volume| &volume.location);
+        let surveyed = survey.run(pair);
+        surveyed.map_err(|error| match location {
+            Some(location) => space::of_copy(error, location, &spec.work),
+            None => error,
+        })?;
+        let (store, run) = pair.run().expect("a comparison is recorded");
+        Pair::load(store, run)
     })?;
-    if let Some(aged) = store.document::<serde_json::Value>(manifest.run(), "", "aged")? {
-        store.record_document(run, "", "aged", &aged)?;
-    }
-    store.record_document(run, "", "manifest", manifest)?;
-    store.record_document(run, "", MODELLED_DISK, &models.modelled.name())?;
-    Ok(run)
-}
-
-/// Opens the aged side, makes the unaged copy, measures both, and removes the copy.
-fn sides(
-    spec: &CompareSpec,
-    manifest: &Manifest,
-    models: &Models,
-    store: &Store,
-    run: RunId,
-    watch: &mut dyn Watch,
-) -> Result<(), Error> {
-    let session = Session::begin()?;
-    let mut aged = fs::open(&session, &manifest.volume)?;
-    watch.phase(&format!("{}: copying to a fresh file system", manifest.name), None);
-    let mut unaged =
-        unaged::make(&session, &spec.work, &manifest.name, &manifest.volume, manifest.fill, aged.as_ref())?;
-    let mut measuring = Measuring { spec, manifest, models, store, run, watch };
-    let measured = {
-        let mut targets: [&mut dyn Target; 2] = [aged.as_mut(), unaged.target_mut()];
-        let measured = measuring.all(&mut targets);
-        measured.map_err(|error| space::of_copy(error, &manifest.volume.location, &spec.work))
-    };
-    let closed = aged.close();
-    let removed = unaged.remove();
-    measured?;
-    closed?;
-    removed
+    Ok(measured.result)
 }

@@ -86,6 +86,7 @@ pub fn fio(spec: &FioSpec, watch: &mut dyn Watch) -> Result<FioOutcome, Error> {
         seed: None,
         parameters: serde_json::json!({ "job": text, "repeat": spec.repeat, "disk": spec.disk }),
         command: &spec.command,
+        resume: false,
     };
     let plan = Plan::benchmark(Some(run), &spec.on, spec.against, spec.disk.as_deref());
     let measured =
@@ -136,7 +137,7 @@ fn once(job: &Path, turn: &mut Turn) -> Result<Value, Error> {
         return Err(Error::Failed(format!("fio of {} failed: {last}", job.display())));
     };
     turn.record(&numbers(&report, turn.subject, turn.repetition))?;
-    turn.record_document("fio", &report)?;
+    turn.record_repetition("fio", &report)?;
     Ok(report)
 }
 

@@ -119,6 +119,7 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
         seed: Some(spec.seed),
         parameters: parameters(spec),
         command: &spec.command,
+        resume: false,
     };
     let pair_plan = aged_pair::Plan::benchmark(Some(run), &spec.on, spec.against, spec.disk.as_deref());
     let work = Working {
@@ -186,7 +187,7 @@ impl Working<'_> {
             busy.filter(|_| outcome.time_s > 0.0).map(|busy_s| (busy_s / outcome.time_s).min(1.0));
         let repetition = Repetition { outcome, disk_share };
         side.record(&numbers(&repetition, side.subject, side.repetition, None))?;
-        side.record_document(PERSONALITY_RUN, &repetition)?;
+        side.record_repetition(PERSONALITY_RUN, &repetition)?;
         Ok(repetition)
     }
 

@@ -1,11 +1,13 @@
 //! A series: a workload ages a file system round by round, and it is measured with its unaged copy after the selected rounds.
 
-use crate::compare::{SUBJECTS, unaged};
+use crate::aged_pair::{AgedPair, OpenPair};
+use crate::compare::SUBJECTS;
+use crate::compare::unaged::{self, Unaged};
 use crate::error::unless_interrupted;
-use crate::scanned::Scanned;
-use crate::scans::{Scan, Scans};
+use crate::scanned::HDD_MODEL;
 use crate::site::Bridge;
-use crate::{Error, messages, tree};
+use crate::survey::{Cache, Detail, Survey};
+use crate::{Error, messages};
 use disk::model::Model;
 use disk::{DeviceCounters, Session};
 use fs::{Location, Target, VolumeConfig};
@@ -20,9 +22,6 @@ use workload::{Driver, ResumePoint, Site, Start, Terms, Workload};
 
 /// The kind of the runs of checkpoints in the store.
 const CHECKPOINT: &str = "checkpoint";
-
-/// The document that holds the position of the files of a checkpoint on disk.
-pub const PICTURE: &str = "picture";
 
 /// What to measure, and when.
 #[derive(Clone, Debug)]
@@ -346,67 +345,38 @@ impl Series<'_> {
                 Some(unaged::make(self.session, self.work, &name, &self.volume, true, aged)?)
             }
         };
-        let mut targets: Vec<&mut dyn Target> = vec![aged];
-        targets.extend(copy.as_mut().map(|copy| copy.target_mut()));
-        self.layout(run, &mut targets, self.schedule.pictures.contains(&round))?;
-        if let Checkpoint::Round(_) = at {
-            for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
-                tree::record(self.store, run, subject, *target)?;
-            }
-        }
-        self.phase(round, "scans");
-        let scans = Scans {
-            store: self.store,
-            run,
-            scan: match at {
-                Checkpoint::Round(_) => Scan::Cold(Reader::Grep),
-                Checkpoint::Memory(memory_bytes) => Scan::Warm { session: self.session, memory_bytes },
-            },
+        let mut sides: Vec<(&'static str, &mut dyn Target)> = vec![(SUBJECTS[0], aged)];
+        sides.extend(copy.as_mut().map(|copy| (SUBJECTS[1], copy.target_mut())));
+        let costs: Vec<_> = self
+            .models
+            .iter()
+            .map(|model| (measures::MODELLED_S_PER_GIB.on(model.name()), model.clone()))
+            .collect();
+        let survey = Survey {
             repeat: self.schedule.repeat,
-            traced: probe::blocktrace::available().is_ok(),
+            cache: match at {
+                Checkpoint::Round(_) => Cache::Cold(Reader::Grep),
+                Checkpoint::Memory(memory_bytes) => Cache::Warm { memory_bytes },
+            },
+            costs: &costs,
+            detail: match self.schedule.pictures.contains(&round) {
+                true => Detail::Picture,
+                false => Detail::Measures,
+            },
+            new_file: false,
         };
-        let (models, disk_bytes) = (self.models, self.volume.size_bytes);
-        scans.run(&mut targets, self.watch, |scanned, _, subject, repetition| {
-            numbers(models, scanned, disk_bytes, subject, repetition)
-        })?;
-        copy.map_or(Ok(()), unaged::Unaged::remove)
+        survey.run(&mut AgedPair::of_open(OpenPair {
+            name: format!("{}: round {round}", self.identity.name),
+            session: self.session,
+            watch: &mut *self.watch,
+            run: (self.store, run),
+            model: Model::find(HDD_MODEL)?,
+            volume: &self.volume,
+            work: self.work,
+            sides,
+        }))?;
+        copy.map_or(Ok(()), Unaged::remove)
     }
-
-    /// Layout scores of both sides, and the position of the files of the aged one if it is to be recorded.
-    fn layout(&self, run: RunId, targets: &mut [&mut dyn Target], picture: bool) -> Result<(), Error> {
-        for (target, subject) in
-            targets.iter_mut().zip(SUBJECTS).filter(|(target, _)| target.supports_fiemap())
-        {
-            let layout =
-                probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
-            let mut numbers = vec![measures::FILES.once(subject, layout.files as f64)];
-            numbers.extend(layout.layout_score.map(|score| measures::LAYOUT_SCORE.once(subject, score)));
-            let scan_score = layout.scan_layout_score;
-            numbers.extend(scan_score.map(|score| measures::SCAN_LAYOUT_SCORE.once(subject, score)));
-            self.store.record_all(run, &numbers)?;
-            if picture && subject == SUBJECTS[0] {
-                self.store.record_document(run, subject, PICTURE, &layout.block_map)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The measurements of a scan, including its cost on each disk.
-fn numbers(
-    models: &[Model],
-    scanned: &Scanned,
-    disk_bytes: u64,
-    subject: &str,
-    repetition: u64,
-) -> Vec<Measurement> {
-    let mut numbers = scanned.numbers(subject, repetition);
-    for model in models {
-        let cost = scanned.modelled_s_per_gib(model, disk_bytes);
-        let measure = measures::MODELLED_S_PER_GIB.on(model.name());
-        numbers.extend(cost.map(|s| measure.measurement(subject, repetition, s)));
-    }
-    numbers
 }
 
 /// Bytes sent to the device below since it was attached.

@@ -1,14 +1,12 @@
 //! The layout of the tree of a file system that stores one: printed by `senesce betreefs stat`, and recorded for each checkpoint and
 //! comparison.
 
-use crate::Error;
-use fs::{LevelStat, Target, TreeStat};
-use results::measures;
+use fs::{LevelStat, TreeStat};
 use results::{RunId, Store};
 use serde::{Deserialize, Serialize};
 
 /// The document that holds the layout.
-const TREE: &str = "tree";
+pub(crate) const TREE: &str = "tree";
 
 /// The layout of a tree on its disk, and the write cost since its creation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -124,22 +122,6 @@ impl From<&TreeStat> for TreeLayout {
             frame_write_amplification: amplification(stat.frame_bytes),
         }
     }
-}
-
-/// Records the layout of the tree of `target`, if it stores one; `target` is unmounted meanwhile.
-pub(crate) fn record(store: &Store, run: RunId, subject: &str, target: &mut dyn Target) -> Result<(), Error> {
-    let Some(stat) = target.tree_stat()? else { return Ok(()) };
-    let tree = TreeLayout::from(&stat);
-    let values = [
-        (measures::KEY_ORDER_LAYOUT_SCORE, tree.key_order_layout_score),
-        (measures::LEAF_OCCUPANCY, Some(tree.leaf_occupancy)),
-        (measures::INNER_NODE_OCCUPANCY, tree.inner_node_occupancy),
-        (measures::TREE_WRITE_AMPLIFICATION, tree.write_amplification),
-    ];
-    let numbers: Vec<_> =
-        values.into_iter().filter_map(|(measure, value)| Some(measure.once(subject, value?))).collect();
-    store.record_all(run, &numbers)?;
-    Ok(store.record_document(run, subject, TREE, &tree)?)
 }
 
 /// The recorded layout of one side of a checkpoint or comparison.

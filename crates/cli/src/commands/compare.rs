@@ -50,7 +50,8 @@ fn compare_on_all_kernels(args: &Compare, named: &[Manifest]) -> Result<Vec<Pair
 fn compare_here(args: &Compare, named: Vec<Manifest>, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
     let mut progress = Progress::new();
     let aged = if args.first.fs.is_empty() {
-        named.into_iter().filter(|manifest| manifest.volume.kernel.as_ref() == kernel).collect()
+        let here = named.into_iter().filter(|manifest| manifest.volume.kernel.as_ref() == kernel);
+        here.map(|manifest| manifest.name).collect()
     } else {
         first::age(args, kernel, &mut progress)?
     };

@@ -39,7 +39,7 @@ pub fn run(args: &Demo) -> Result<()> {
         bail!("no file system can be made on this machine; `senesce doctor` shows what is missing");
     }
     let comparison = CompareSpec {
-        aged: names.iter().map(|name| Manifest::load_aged(&work, name)).collect::<Result<_, _>>()?,
+        aged: names.clone(),
         work: work.clone(),
         repeat: args.repeat,
         reader: probe::Reader::Grep,

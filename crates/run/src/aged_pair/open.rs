@@ -1,6 +1,6 @@
 //! Finds and opens the file systems of a measurement.
 
-use super::{Access, Plan, Side, Subject, Timing};
+use super::{Access, Plan, Subject, Timing};
 use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::compare::unaged::{self, Unaged};
@@ -33,7 +33,8 @@ pub(super) enum Found<'a> {
 
 /// The subject of a measurement, open.
 pub(super) struct Opened {
-    pub sides: Vec<Side>,
+    /// The names of the sides in the store, and their file systems.
+    pub sides: Vec<(&'static str, RollbackGuard)>,
     pub unaged: Option<Unaged>,
     pub same_disk: bool,
     /// The directory that all files are created in, below a directory of the user.
@@ -69,6 +70,22 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// The manifest of an aged file system.
+    pub fn manifest(&self) -> Option<&Manifest> {
+        match self {
+            Found::Aged { manifest, .. } => Some(manifest),
+            Found::Alone { .. } => None,
+        }
+    }
+
+    /// The file system; `None` for a directory of the user.
+    pub fn volume(&self) -> Option<&VolumeConfig> {
+        match self {
+            Found::Aged { manifest, .. } => Some(&manifest.volume),
+            Found::Alone { volume, .. } => volume.as_deref(),
+        }
+    }
+
     /// Makes the unaged copy, and opens all sides.
     pub fn open(&self, plan: &Plan, session: &Arc<Session>, watch: &mut dyn Watch) -> Result<Opened, Error> {
         match self {
@@ -82,14 +99,14 @@ impl<'a> Found<'a> {
                 watch.phase(&format!("{name}: preparing"), None);
                 let subject = if unaged.is_some() { SUBJECTS[0] } else { "" };
                 let guard = guard(plan, session, work, name, volume)?;
-                let mut sides = vec![Side { subject, guard }];
+                let mut sides = vec![(subject, guard)];
                 if let Some(unaged) = &mut unaged {
                     let volume = with_clock(unaged.close()?, plan.timing);
                     let guard = match plan.rewinds {
                         true => RollbackGuard::spare(session, &volume)?,
                         false => RollbackGuard::as_it_is(session, &volume)?,
                     };
-                    sides.push(Side { subject: SUBJECTS[1], guard });
+                    sides.push((SUBJECTS[1], guard));
                 }
                 let same_disk = !matches!(volume.location, Location::Device(_));
                 Ok(Opened { sides, unaged, same_disk, scratch: None })
@@ -123,7 +140,7 @@ impl<'a> Found<'a> {
 
 impl Opened {
     fn alone(guard: RollbackGuard, scratch: Option<Scratch>) -> Opened {
-        Opened { sides: vec![Side { subject: "", guard }], unaged: None, same_disk: true, scratch }
+        Opened { sides: vec![("", guard)], unaged: None, same_disk: true, scratch }
     }
 }
 
@@ -160,8 +177,10 @@ fn guard(
     name: &str,
     volume: &VolumeConfig,
 ) -> Result<RollbackGuard, Error> {
-    if plan.access == Access::Reads {
-        return RollbackGuard::read_only(session, volume);
+    match plan.access {
+        Access::Reads => return RollbackGuard::read_only(session, volume),
+        Access::Samples => return RollbackGuard::as_it_is(session, volume),
+        Access::Overwrites | Access::Creates => {}
     }
     let Timing::Slept(Some(model)) = plan.timing else {
         return RollbackGuard::open(session, dir, name, &with_clock(volume, plan.timing));

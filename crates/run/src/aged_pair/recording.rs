@@ -13,6 +13,11 @@ impl Recording<'_> {
         self.0.map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
     }
 
+    /// The measurements recorded so far.
+    pub fn recorded(self) -> Result<Vec<Measurement>, Error> {
+        self.0.map_or(Ok(Vec::new()), |(store, run)| store.measurements(run))
+    }
+
     /// Records a document of the side `subject`.
     pub fn document(self, subject: &str, name: &str, body: &impl Serialize) -> Result<(), Error> {
         self.0.map_or(Ok(()), |(store, run)| store.record_document(run, subject, name, body))

@@ -5,9 +5,9 @@ use crate::Error;
 use crate::io_capture::device_bytes;
 use crate::throughput::{Once, once};
 use disk::{Model, Scratch, Session};
-use fs::Target;
+use fs::{Location, Target, VolumeConfig};
 use probe::Transfer;
-use results::{Measurement, Store, Watch};
+use results::{Measure, Measurement, Store, Watch};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,10 +27,13 @@ pub struct Turn<'a> {
     pub watch: &'a mut dyn Watch,
     /// The store of the work directory.
     pub store: Option<&'a Store>,
-    pub(super) session: &'a Arc<Session>,
+    /// The session that cleans up after a kill.
+    pub session: &'a Arc<Session>,
+    /// Whether block requests can be traced.
+    pub traced: bool,
+    pub(super) volume: Option<&'a VolumeConfig>,
     pub(super) recording: Recording<'a>,
     pub(super) model: &'a Model,
-    pub(super) traced: bool,
     /// Whether the file system is rolled back after the repetition, so that files need not be deleted.
     pub(super) keeps_files: bool,
 }
@@ -54,6 +57,14 @@ impl Turn<'_> {
         super::named(self.subject)
     }
 
+    /// The size of the disk for modelled time, the same on both sides: that of the file system, or for a directory that of its device.
+    pub fn disk_bytes(&self) -> Option<u64> {
+        match self.volume {
+            Some(volume) if !matches!(volume.location, Location::Dir(_)) => Some(volume.size_bytes),
+            volume => device_bytes(self.target).or(volume.map(|volume| volume.size_bytes)),
+        }
+    }
+
     /// Makes an empty directory for this repetition.
     pub fn own_dir(&self) -> Result<OwnDir, Error> {
         let root = self.target.root();
@@ -73,8 +84,7 @@ impl Turn<'_> {
         phase: impl FnOnce(&dyn Target) -> Result<Transfer, Error>,
     ) -> Result<Once, Error> {
         self.target.drop_caches()?;
-        let disk_bytes = device_bytes(self.target);
-        let once = once(self.target, self.traced, self.model, disk_bytes, phase)?;
+        let once = once(self.target, self.traced, self.model, self.disk_bytes(), phase)?;
         self.record(&once.numbers(self.subject, what, self.repetition))?;
         Ok(once)
     }
@@ -84,8 +94,21 @@ impl Turn<'_> {
         self.recording.numbers(numbers)
     }
 
-    /// Records a document of this repetition.
+    /// Records the values of measures that have one.
+    pub fn record_known(&self, values: &[(Measure, Option<f64>)]) -> Result<(), results::Error> {
+        let known = values.iter().filter_map(|(measure, value)| {
+            value.map(|value| measure.measurement(self.subject, self.repetition, value))
+        });
+        self.record(&known.collect::<Vec<_>>())
+    }
+
+    /// Records a document of this side.
     pub fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), results::Error> {
-        self.recording.document(self.subject, &format!("{name} {}", self.repetition), body)
+        self.recording.document(self.subject, name, body)
+    }
+
+    /// Records a document of this repetition.
+    pub fn record_repetition(&self, name: &str, body: &impl Serialize) -> Result<(), results::Error> {
+        self.record_document(&format!("{name} {}", self.repetition), body)
     }
 }

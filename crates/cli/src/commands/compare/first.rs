@@ -9,8 +9,8 @@ use results::Watch as _;
 use run::{Manifest, Stage};
 use vm::Kernel;
 
-/// Ages each kind that is not aged yet on this kernel. Returns the manifests.
-pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> Result<Vec<Manifest>> {
+/// Ages each kind that is not aged yet on this kernel. Returns their names.
+pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> Result<Vec<String>> {
     let label = label(args, kernel)?;
     let (first, work) = (&args.first, &args.work.work);
     let mut aged = Vec::new();
@@ -37,14 +37,14 @@ pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> 
                 );
             }
             Some(there) if there.stage == Stage::Done => {
-                aged.push(there);
+                aged.push(spec.name);
                 continue;
             }
             there => spec.resume = there.is_some_and(|there| there.stage != Stage::Making),
         }
         progress.say(&format!("== aging {}, {}", spec.name, run::bytes(spec.volume.size_bytes)));
         run::age(&spec, progress)?;
-        aged.push(Manifest::load_aged(work, &spec.name)?);
+        aged.push(spec.name);
     }
     Ok(aged)
 }
