@@ -2,6 +2,7 @@
 
 use crate::kind::{FileSystem, find};
 use crate::{Error, detect, detect_modelled};
+use disk::BlockDevice;
 use disk::modelled::{Clock, DiskSettings, is_store};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -120,19 +121,19 @@ impl VolumeConfig {
     pub fn existing(path: &Path) -> Result<Option<VolumeConfig>, Error> {
         let file = std::fs::metadata(path).map_err(Error::io("checking", path))?;
         let absolute = std::path::absolute(path).map_err(Error::io("checking", path))?;
-        let (location, kind) = if file.is_dir() && is_store(path) {
-            let DiskSettings { model, clock, .. } = DiskSettings::read(path)?;
-            (Location::Modelled { dir: absolute, model, clock }, detect_modelled(path)?)
+        let (location, kind, size_bytes) = if file.is_dir() && is_store(path) {
+            let DiskSettings { model, clock, size_bytes, .. } = DiskSettings::read(path)?;
+            (Location::Modelled { dir: absolute, model, clock }, detect_modelled(path)?, size_bytes)
         } else if file.is_dir() {
             return Ok(None);
         } else if file.file_type().is_block_device() {
-            (Location::Device(absolute), detect(path)?)
+            (Location::Device(absolute), detect(path)?, BlockDevice::open(path)?.size_bytes())
         } else if file.is_file() {
-            (Location::Image(absolute), detect(path)?)
+            (Location::Image(absolute), detect(path)?, file.len())
         } else {
             return Err(Error::NotAVolume(path.to_owned()));
         };
-        Ok(Some(VolumeConfig::new(location, kind.name(), file.len())))
+        Ok(Some(VolumeConfig::new(location, kind.name(), size_bytes)))
     }
 
     /// The kind of file system; `None` for a directory, which is on whatever file system holds it.

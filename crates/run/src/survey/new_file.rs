@@ -2,7 +2,7 @@
 
 use super::{Effect, Probe, ProbeSubmission, Survey};
 use crate::aged_pair::{AgedPair, named};
-use crate::{Error, messages, space};
+use crate::{Error, space};
 use results::measures;
 use rustix::fs::StatVfsMountFlags;
 
@@ -54,7 +54,7 @@ fn size(pair: &AgedPair) -> Result<Result<u64, String>, Error> {
     }
     let (free, side) = fullest;
     let Some(size) = probe::new_file_bytes(free) else {
-        return Ok(Err(format!("the {side} side has only {} free", messages::bytes(free))));
+        return Ok(Err(format!("the {side} side has only {} free", input::bytes(free))));
     };
     let room = pair
         .volume

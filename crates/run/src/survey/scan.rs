@@ -34,7 +34,7 @@ impl Probe for Scan {
             .collect::<Result<_, Error>>()?;
         let what = match survey.cache {
             Cache::Cold(_) => "cold scans".to_owned(),
-            Cache::Warm { memory_bytes } => format!("scans with {} of memory", crate::bytes(memory_bytes)),
+            Cache::Warm { memory_bytes } => format!("scans with {} of memory", input::bytes(memory_bytes)),
         };
         pair.record_each(&what, survey.repeat, measures::SCAN_WALL_S, |turn| {
             let scanned = scan(survey.cache, turn, &census[turn.subject])?;
