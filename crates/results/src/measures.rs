@@ -5,11 +5,11 @@ mod define;
 mod table;
 
 use crate::Measurement;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 pub use table::*;
 
 /// Which values are better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Lower values, as for costs.
@@ -18,6 +18,26 @@ pub enum Better {
     Higher,
     /// Neither: a size, a count, a condition.
     Neither,
+}
+
+/// What a measure tells about an aged file system. Comparisons and pages show the measures of a topic together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Time of a scan.
+    Cost,
+    /// Requests and processor time of a scan.
+    Work,
+    /// Layout of the files.
+    Layout,
+    /// Free space.
+    FreeSpace,
+    /// Layout of a new file.
+    NewFile,
+    /// The tree of a file system that stores one.
+    Tree,
+    /// The aging. All other topics belong to a side of a comparison.
+    Aging,
 }
 
 /// A measure.
@@ -33,6 +53,10 @@ pub struct Measure {
     pub better: Better,
     /// Whether an experiment has one value per disk model.
     pub by_disk: bool,
+    /// The topic with which comparisons show the measure; `None` if they do not.
+    pub topic: Option<Topic>,
+    /// Whether a comparison shows the measure even without a value.
+    pub always: bool,
     /// The definition.
     pub doc: &'static str,
 }
@@ -86,6 +110,49 @@ impl Measure {
     }
 }
 
+/// The flags of the table.
+impl Measure {
+    const fn by_disk(self) -> Measure {
+        Measure { by_disk: true, ..self }
+    }
+
+    const fn always(self) -> Measure {
+        Measure { always: true, ..self }
+    }
+
+    const fn cost(self) -> Measure {
+        self.about(Topic::Cost)
+    }
+
+    const fn work(self) -> Measure {
+        self.about(Topic::Work)
+    }
+
+    const fn layout(self) -> Measure {
+        self.about(Topic::Layout)
+    }
+
+    const fn free_space(self) -> Measure {
+        self.about(Topic::FreeSpace)
+    }
+
+    const fn new_file(self) -> Measure {
+        self.about(Topic::NewFile)
+    }
+
+    const fn tree(self) -> Measure {
+        self.about(Topic::Tree)
+    }
+
+    const fn aging(self) -> Measure {
+        self.about(Topic::Aging)
+    }
+
+    const fn about(self, topic: Topic) -> Measure {
+        Measure { topic: Some(topic), ..self }
+    }
+}
+
 impl MeasureInstance {
     /// The name in the store.
     pub fn name(&self) -> &str {
@@ -118,6 +185,17 @@ impl MeasureInstance {
     }
 }
 
+/// The measures of each side of a comparison, in the order of the table.
+pub fn compared() -> impl Iterator<Item = &'static Measure> {
+    let is_of_side = |measure: &&Measure| measure.topic.is_some_and(|topic| topic != Topic::Aging);
+    MEASURES.iter().copied().filter(is_of_side)
+}
+
+/// The measures of a topic, in the order of the table.
+pub fn of_topic(topic: Topic) -> impl Iterator<Item = &'static Measure> {
+    MEASURES.iter().copied().filter(move |measure| measure.topic == Some(topic))
+}
+
 /// Splits a name in the store into the measure and the disk model of its value.
 pub fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once(ON).map_or((name, None), |(measure, model)| (measure, Some(model)))
@@ -147,6 +225,8 @@ mod tests {
             assert!(measure.doc.ends_with('.') && !measure.label.is_empty(), "{}", measure.name);
             assert!(measure.name.matches('*').count() <= 1, "{}", measure.name);
             assert_eq!(find(measure.name), Some(*measure));
+            let is_shown = compared().any(|shown| shown == *measure);
+            assert!(is_shown || !measure.always, "{} is in no comparison", measure.name);
         }
     }
 
@@ -167,6 +247,15 @@ mod tests {
         for unknown in ["", "sails", "_per_s", " on ssd"] {
             assert_eq!(find(unknown), None, "{unknown}");
         }
+    }
+
+    #[test]
+    fn comparisons_show_topics_in_the_order_of_the_table() {
+        let names = |measures: Vec<&Measure>| measures.iter().map(|measure| measure.name).collect::<Vec<_>>();
+        let costs = names(of_topic(Topic::Cost).collect());
+        assert_eq!(costs, names(compared().take(costs.len()).collect()));
+        assert!(compared().all(|measure| !measure.name.contains('*')), "a family has no value of its own");
+        assert!(of_topic(Topic::Aging).all(|measure| compared().all(|of_side| of_side != measure)));
     }
 
     #[test]

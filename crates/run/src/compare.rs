@@ -5,7 +5,7 @@ mod layout;
 mod pair;
 pub(crate) mod unaged;
 
-pub use pair::{Pair, Side, compared_numbers, interval, ratio};
+pub use pair::{Pair, Side, compared_numbers, interval, modelled_disk, ratio};
 
 use crate::aged_pair::{self, Access, Plan, RunPlan, Subject, Timing};
 use crate::scanned::HDD_MODEL;

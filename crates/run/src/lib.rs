@@ -40,7 +40,9 @@ pub use age::{
     AgeSpec, Aged, MeasureRounds, Planned, ProfileResult, RoundsResult, age, age_among, plan_only,
 };
 pub use aged_pair::Subject;
-pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, compared_numbers, interval, ratio};
+pub use compare::{
+    CompareSpec, Pair, SUBJECTS, Side, compare, compared_numbers, interval, modelled_disk, ratio,
+};
 pub use compare_runs::{CHECKPOINTS, CheckpointRun, Compared, RunComparison, Stored, compare_runs};
 pub use error::{Error, interrupted, unless_interrupted};
 pub use fio::{FioJob, FioOutcome, FioSide, FioSpec, fio};

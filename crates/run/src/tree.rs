@@ -2,6 +2,7 @@
 //! comparison.
 
 use fs::{LevelStat, TreeStat};
+use results::measures::{self, Measure};
 use results::{RunId, Store};
 use serde::{Deserialize, Serialize};
 
@@ -121,6 +122,18 @@ impl From<&TreeStat> for TreeLayout {
             log_write_amplification: amplification(stat.log_bytes),
             frame_write_amplification: amplification(stat.frame_bytes),
         }
+    }
+}
+
+impl TreeLayout {
+    /// The measures of the tree, as far as they are known.
+    pub fn values(&self) -> [(Measure, Option<f64>); 4] {
+        [
+            (measures::KEY_ORDER_LAYOUT_SCORE, self.key_order_layout_score),
+            (measures::LEAF_OCCUPANCY, Some(self.leaf_occupancy)),
+            (measures::INNER_NODE_OCCUPANCY, self.inner_node_occupancy),
+            (measures::TREE_WRITE_AMPLIFICATION, self.write_amplification),
+        ]
     }
 }
 

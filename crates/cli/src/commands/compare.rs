@@ -9,7 +9,7 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
 use results::Measure;
-use results::measures::{MODELLED_S_PER_GIB, SHOWN, TREE};
+use results::measures::{self, MODELLED_S_PER_GIB, Topic};
 use run::{CompareSpec, Manifest, Pair, Stage};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -104,13 +104,16 @@ pub fn complete(work: &Path) -> Result<Vec<Manifest>> {
     Ok(aged)
 }
 
-/// The measures to show for a pair.
+/// The measures to show for a pair: those that every comparison shows, and those of a tree.
 fn shown(pair: &Pair) -> impl Iterator<Item = &'static Measure> {
-    let is_measured = |measure: &&&Measure| pair.aged.value(measure).or(pair.unaged.value(measure)).is_some();
+    let is_measured = |measure: &Measure| pair.aged.value(measure).or(pair.unaged.value(measure)).is_some();
     // Another measure already shows the 7200 rpm disk.
     let is_wanted =
-        |measure: &&&Measure| ***measure != MODELLED_S_PER_GIB || pair.modelled_disk != run::HDD_MODEL;
-    SHOWN.iter().filter(is_wanted).chain(TREE.iter().filter(is_measured)).copied()
+        |measure: &Measure| *measure != MODELLED_S_PER_GIB || pair.modelled_disk != run::HDD_MODEL;
+    measures::compared().filter(move |measure| {
+        let is_of_tree = measure.topic == Some(Topic::Tree) && is_measured(measure);
+        (measure.always && is_wanted(measure)) || is_of_tree
+    })
 }
 
 fn label(measure: &Measure, pair: &Pair) -> String {

@@ -1,8 +1,8 @@
 //! Expands each line of the table to a constant and an entry of the list.
 
-/// Defines measures: `/// Definition.`, then `CONSTANT = "name", "unit", "label", Better, by_disk;`.
+/// Defines measures: `/// Definition.`, then `CONSTANT = "name", "unit", "label", Better, flags;`. A flag is a method of [`super::Measure`].
 macro_rules! measures {
-    ($($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:literal, $label:literal, $better:ident $(, $by_disk:ident)?;)+) => {
+    ($($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:literal, $label:literal, $better:ident $(, $flag:ident)*;)+) => {
         $(
             $(#[doc = $doc])+
             pub const $id: Measure = Measure {
@@ -10,16 +10,17 @@ macro_rules! measures {
                 unit: $unit,
                 label: $label,
                 better: Better::$better,
-                by_disk: measures!(@by_disk $($by_disk)?),
+                by_disk: false,
+                topic: None,
+                always: false,
                 doc: concat!($($doc),+).trim_ascii(),
-            };
+            }
+            $(.$flag())*;
         )+
 
         /// All measures.
         pub const MEASURES: &[&Measure] = &[$(&$id),+];
     };
-    (@by_disk by_disk) => { true };
-    (@by_disk) => { false };
 }
 
 pub(super) use measures;

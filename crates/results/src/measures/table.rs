@@ -1,19 +1,22 @@
 //! The table of measures. Costs are seconds per GiB of allocated bytes of the read files; a share is between 0 and 1.
+//!
+//! The flags behind a measure say where else it is shown: its topic in comparisons, in terminals and on pages, and `always` if a comparison shows it
+//! even without a value. Measures are shown in the order of this table.
 
 use super::define::measures;
 use super::{Better, Measure};
 
 measures! {
-    /// Time of a cold scan on this machine.
-    SCAN_S_PER_GIB = "scan_s_per_gib", "s/GiB", "scan s/GiB, measured here", Lower;
     /// Time that the modelled disk takes for the requests of a cold scan, in the order of their issue.
-    MODELLED_S_PER_GIB = "modelled_s_per_gib", "s/GiB", "scan s/GiB, modelled", Lower, by_disk;
+    MODELLED_S_PER_GIB = "modelled_s_per_gib", "s/GiB", "scan s/GiB, modelled", Lower, by_disk, cost, always;
     /// Time that a modelled 7200 rpm disk takes for the requests of a cold scan, in the order of their issue.
-    MODELLED_HDD_S_PER_GIB = "modelled_hdd_s_per_gib", "s/GiB", "scan s/GiB, modelled 7200 rpm disk", Lower;
+    MODELLED_HDD_S_PER_GIB = "modelled_hdd_s_per_gib", "s/GiB", "scan s/GiB, modelled 7200 rpm disk", Lower, cost, always;
+    /// Time of a cold scan on this machine.
+    SCAN_S_PER_GIB = "scan_s_per_gib", "s/GiB", "scan s/GiB, measured here", Lower, cost, always;
     /// Time of a cold scan by the clock of the modelled disk below, which chooses among the requests that wait.
-    DISK_CLOCK_S_PER_GIB = "disk_clock_s_per_gib", "s/GiB", "scan s/GiB, clock of the modelled disk", Lower;
+    DISK_CLOCK_S_PER_GIB = "disk_clock_s_per_gib", "s/GiB", "scan s/GiB, clock of the modelled disk", Lower, cost;
     /// Time that a modelled 7200 rpm disk takes to read all files in scan order, from their extent maps alone.
-    EXTENT_MAP_HDD_S_PER_GIB = "extent_map_hdd_s_per_gib", "s/GiB", "scan s/GiB, modelled from extent maps", Lower;
+    EXTENT_MAP_HDD_S_PER_GIB = "extent_map_hdd_s_per_gib", "s/GiB", "scan s/GiB, modelled from extent maps", Lower, cost;
     /// Time of a cold scan of the same side, beside a warm one.
     COLD_MODELLED_S_PER_GIB = "cold_modelled_s_per_gib", "s/GiB", "cold scan s/GiB, modelled", Lower, by_disk;
     /// Cost of a warm scan over that of a cold scan of the same side.
@@ -22,31 +25,21 @@ measures! {
     AGING_RATIO = "aging_ratio", "ratio", "aging ratio, modelled", Lower, by_disk;
     /// Aged over unaged scan cost on this machine.
     WALL_AGING_RATIO = "wall_aging_ratio", "ratio", "aging ratio, measured here", Lower;
-    /// Wall time of a scan.
-    SCAN_WALL_S = "scan_wall_s", "s", "scan time", Lower;
-    /// Processor time of a scan.
-    SCAN_CPU_S = "scan_cpu_s", "s", "processor time of the scan", Lower;
-    /// Allocated bytes of the files that a scan reads.
-    SCAN_ALLOCATED_BYTES = "scan_allocated_bytes", "B", "allocated bytes of the files", Neither;
-    /// Read requests of a scan that reach the device.
-    SCAN_REQUESTS = "scan_requests", "requests", "read requests", Lower;
-    /// Bytes that a scan reads from the device.
-    SCAN_READ_BYTES = "scan_read_bytes", "B", "bytes read from the device", Lower;
 
     /// Share of 4 KiB blocks that a scan reads directly after their predecessor on the device (Conway et al. 2017, section 3.3).
-    DYNAMIC_LAYOUT_SCORE = "dynamic_layout_score", "share", "dynamic layout score", Higher;
+    DYNAMIC_LAYOUT_SCORE = "dynamic_layout_score", "share", "dynamic layout score", Higher, layout, always;
     /// Dynamic layout score without requests for metadata.
-    DYNAMIC_LAYOUT_SCORE_DATA = "dynamic_layout_score_data", "share", "dynamic layout score, data only", Higher;
+    DYNAMIC_LAYOUT_SCORE_DATA = "dynamic_layout_score_data", "share", "dynamic layout score, data only", Higher, layout;
     /// Share of the blocks of files, without the first of each, that lie directly behind their predecessor (Smith and Seltzer 1997).
-    LAYOUT_SCORE = "layout_score", "share", "layout score", Higher;
+    LAYOUT_SCORE = "layout_score", "share", "layout score", Higher, layout, always;
     /// Layout score of all files as one, in scan order.
-    SCAN_LAYOUT_SCORE = "scan_layout_score", "share", "scan layout score", Higher;
+    SCAN_LAYOUT_SCORE = "scan_layout_score", "share", "scan layout score", Higher, layout, always;
     /// Extents of all files over the fewest that could hold them.
-    DEGREE_OF_FRAGMENTATION = "degree_of_fragmentation", "ratio", "degree of fragmentation", Lower;
+    DEGREE_OF_FRAGMENTATION = "degree_of_fragmentation", "ratio", "degree of fragmentation", Lower, layout, always;
     /// Files.
-    FILES = "files", "files", "files", Neither;
+    FILES = "files", "files", "files", Neither, layout;
     /// Extents of all files.
-    EXTENTS = "extents", "extents", "extents of all files", Lower;
+    EXTENTS = "extents", "extents", "extents of all files", Lower, layout;
     /// Layout score of files whose size is a multiple of the block size.
     LAYOUT_SCORE_MULTIPLES = "layout_score_multiples", "share", "layout score, multiples of a block", Higher;
     /// Layout score of all other files.
@@ -56,14 +49,25 @@ measures! {
     /// Share of files with more than one extent.
     SPLIT_FILE_SHARE = "split_file_share", "share", "files with several extents", Lower;
 
+    /// Wall time of a scan.
+    SCAN_WALL_S = "scan_wall_s", "s", "scan time", Lower;
+    /// Processor time of a scan.
+    SCAN_CPU_S = "scan_cpu_s", "s", "processor time of the scan", Lower, work;
+    /// Allocated bytes of the files that a scan reads.
+    SCAN_ALLOCATED_BYTES = "scan_allocated_bytes", "B", "allocated bytes of the files", Neither;
+    /// Read requests of a scan that reach the device.
+    SCAN_REQUESTS = "scan_requests", "requests", "read requests", Lower, work, always;
+    /// Bytes that a scan reads from the device.
+    SCAN_READ_BYTES = "scan_read_bytes", "B", "bytes read from the device", Lower, work;
+
     /// Free extents.
-    FREE_EXTENTS = "free_extents", "extents", "free extents", Lower;
+    FREE_EXTENTS = "free_extents", "extents", "free extents", Lower, free_space, always;
     /// Free bytes.
-    FREE_BYTES = "free_bytes", "B", "free space", Neither;
+    FREE_BYTES = "free_bytes", "B", "free space", Neither, free_space;
     /// Mean length of a free extent.
-    FREE_MEAN_BYTES = "free_mean_bytes", "B", "mean free extent", Higher;
+    FREE_MEAN_BYTES = "free_mean_bytes", "B", "mean free extent", Higher, free_space;
     /// Length of the longest free extent.
-    FREE_LARGEST_BYTES = "free_largest_bytes", "B", "longest free extent", Higher;
+    FREE_LARGEST_BYTES = "free_largest_bytes", "B", "longest free extent", Higher, free_space;
     /// The longest free extent over all free bytes.
     FREE_LARGEST_SHARE = "free_largest_share", "share", "longest free extent", Higher;
     /// Free extents of a length class over all free extents.
@@ -77,9 +81,9 @@ measures! {
     /// Earth mover's distance of the lengths of free extents of an aged and a real file system, in powers of two.
     FREE_EXTENT_DOUBLINGS_APART = "free_extent_doublings_apart", "doublings", "distance of free extents", Lower;
     /// Size of the new file that is written.
-    NEW_FILE_BYTES = "new_file_bytes", "B", "size of a new file", Neither;
+    NEW_FILE_BYTES = "new_file_bytes", "B", "size of a new file", Neither, new_file;
     /// Extents of a new file.
-    NEW_FILE_FRAGMENTS = "new_file_fragments", "extents", "fragments of a new file", Lower;
+    NEW_FILE_FRAGMENTS = "new_file_fragments", "extents", "fragments of a new file", Lower, new_file, always;
     /// Time to write a new file.
     NEW_FILE_WRITE_S = "new_file_write_s", "s", "time to write a new file", Lower;
     /// Extents of a new file for each MiB.
@@ -88,26 +92,26 @@ measures! {
     NEW_FILE_FRAGMENTS_OVER_REAL = "new_file_fragments_over_real", "ratio", "fragments of a new file, aged over real", Neither;
 
     /// Share of leaves that follow the leaf before them, in key order, on the disk.
-    KEY_ORDER_LAYOUT_SCORE = "key_order_layout_score", "share", "key-order layout score", Higher;
+    KEY_ORDER_LAYOUT_SCORE = "key_order_layout_score", "share", "key-order layout score", Higher, tree;
     /// Mean occupancy of leaves, as a share of the largest node.
-    LEAF_OCCUPANCY = "leaf_occupancy", "share", "leaves full", Neither;
+    LEAF_OCCUPANCY = "leaf_occupancy", "share", "leaves full", Neither, tree;
     /// Mean occupancy of inner nodes.
-    INNER_NODE_OCCUPANCY = "inner_node_occupancy", "share", "inner nodes full", Neither;
+    INNER_NODE_OCCUPANCY = "inner_node_occupancy", "share", "inner nodes full", Neither, tree;
     /// Bytes written for each byte of keys and values since the tree was created.
-    TREE_WRITE_AMPLIFICATION = "tree_write_amplification", "ratio", "write amplification", Lower;
+    TREE_WRITE_AMPLIFICATION = "tree_write_amplification", "ratio", "write amplification", Lower, tree;
 
     /// Operations that the aging applied.
-    OPERATIONS = "operations", "operations", "operations", Neither;
+    OPERATIONS = "operations", "operations", "operations", Neither, aging;
     /// Files that the aging created.
-    CREATIONS = "creations", "files", "creations", Neither;
+    CREATIONS = "creations", "files", "creations", Neither, aging;
     /// Files that the aging deleted.
-    DELETIONS = "deletions", "files", "deletions", Neither;
+    DELETIONS = "deletions", "files", "deletions", Neither, aging;
     /// Bytes that the aging wrote over the capacity.
-    OVERWRITES = "overwrites", "capacities", "overwrites", Lower;
+    OVERWRITES = "overwrites", "capacities", "overwrites", Lower, aging;
     /// Fewest operations that can reach the profile.
-    BOUND_OPERATIONS = "bound_operations", "operations", "lower bound of operations", Neither;
+    BOUND_OPERATIONS = "bound_operations", "operations", "lower bound of operations", Neither, aging;
     /// Overwrites of those operations.
-    BOUND_OVERWRITES = "bound_overwrites", "capacities", "lower bound of overwrites", Neither;
+    BOUND_OVERWRITES = "bound_overwrites", "capacities", "lower bound of overwrites", Neither, aging;
     /// Overwrites over their lower bound.
     OVERWRITES_OVER_BOUND = "overwrites_over_bound", "ratio", "overwrites over the bound", Lower;
     /// Operations applied so far.
@@ -115,23 +119,23 @@ measures! {
     /// Time of the aging for each GiB of capacity.
     AGING_MINUTES_PER_GIB = "aging_minutes_per_gib", "min/GiB", "aging time per GiB", Lower;
     /// Root-mean-square error of the shares of files by age.
-    AGE_RMS_ERROR = "age_rms_error", "share", "error of ages", Lower;
+    AGE_RMS_ERROR = "age_rms_error", "share", "error of ages", Lower, aging;
     /// Root-mean-square error of the shares of files by size.
-    SIZE_RMS_ERROR = "size_rms_error", "share", "error of sizes", Lower;
+    SIZE_RMS_ERROR = "size_rms_error", "share", "error of sizes", Lower, aging;
     /// Root-mean-square error of the shares of files by depth.
-    DEPTH_RMS_ERROR = "depth_rms_error", "share", "error of depths", Lower;
+    DEPTH_RMS_ERROR = "depth_rms_error", "share", "error of depths", Lower, aging;
     /// Lowest p-value of the chi-square tests of age, size and depth.
-    FIT_P_VALUE = "fit_p_value", "probability", "p-value of the fit", Higher;
+    FIT_P_VALUE = "fit_p_value", "probability", "p-value of the fit", Higher, aging;
     /// Time of the replay.
-    REPLAY_S = "replay_s", "s", "replay time", Lower;
+    REPLAY_S = "replay_s", "s", "replay time", Lower, aging;
     /// Time to fill the surviving files with data.
-    FILL_S = "fill_s", "s", "time to fill files", Lower;
+    FILL_S = "fill_s", "s", "time to fill files", Lower, aging;
     /// Files at the end.
-    LIVE_FILES = "live_files", "files", "live files", Neither;
+    LIVE_FILES = "live_files", "files", "live files", Neither, aging;
     /// Share of the capacity in use.
-    FULLNESS = "fullness", "share", "fullness", Neither;
+    FULLNESS = "fullness", "share", "fullness", Neither, aging;
     /// Operations that failed.
-    ERRORS = "errors", "operations", "failed operations", Lower;
+    ERRORS = "errors", "operations", "failed operations", Lower, aging;
     /// Bytes that the aged device was sent to write.
     WRITTEN_BYTES = "written_bytes", "B", "bytes written to the device", Lower;
 
@@ -188,7 +192,7 @@ measures! {
     /// Objects per second of a phase.
     OBJECTS_PER_S = "objects_per_s", "objects/s", "objects per second", Higher;
     /// Operations per second.
-    OPERATIONS_PER_S = "operations_per_s", "operations/s", "operations per second", Higher, by_disk;
+    OPERATIONS_PER_S = "operations_per_s", "operations/s", "operations per second", Higher, by_disk, aging;
     /// Operations per second, aged over unaged.
     OPERATIONS_RATIO = "operations_ratio", "ratio", "operations per second, aged over unaged", Higher, by_disk;
     /// Data rate.
@@ -246,50 +250,3 @@ pub const LATENCIES: [&Measure; 8] = [
     &LATENCY_P999,
     &LATENCY_MAX,
 ];
-
-/// The measures of each side of a comparison.
-pub const COMPARED: [&Measure; 25] = [
-    &MODELLED_S_PER_GIB,
-    &DISK_CLOCK_S_PER_GIB,
-    &SCAN_S_PER_GIB,
-    &SCAN_CPU_S,
-    &SCAN_REQUESTS,
-    &SCAN_READ_BYTES,
-    &MODELLED_HDD_S_PER_GIB,
-    &DYNAMIC_LAYOUT_SCORE,
-    &DYNAMIC_LAYOUT_SCORE_DATA,
-    &LAYOUT_SCORE,
-    &SCAN_LAYOUT_SCORE,
-    &DEGREE_OF_FRAGMENTATION,
-    &EXTENT_MAP_HDD_S_PER_GIB,
-    &FILES,
-    &EXTENTS,
-    &FREE_EXTENTS,
-    &FREE_BYTES,
-    &FREE_MEAN_BYTES,
-    &FREE_LARGEST_BYTES,
-    &KEY_ORDER_LAYOUT_SCORE,
-    &LEAF_OCCUPANCY,
-    &INNER_NODE_OCCUPANCY,
-    &TREE_WRITE_AMPLIFICATION,
-    &NEW_FILE_BYTES,
-    &NEW_FILE_FRAGMENTS,
-];
-
-/// The measures that every comparison shows, even without a value.
-pub const SHOWN: [&Measure; 10] = [
-    &MODELLED_S_PER_GIB,
-    &MODELLED_HDD_S_PER_GIB,
-    &SCAN_S_PER_GIB,
-    &DYNAMIC_LAYOUT_SCORE,
-    &LAYOUT_SCORE,
-    &SCAN_LAYOUT_SCORE,
-    &DEGREE_OF_FRAGMENTATION,
-    &SCAN_REQUESTS,
-    &FREE_EXTENTS,
-    &NEW_FILE_FRAGMENTS,
-];
-
-/// The measures of a file system that stores a tree.
-pub const TREE: [&Measure; 4] =
-    [&KEY_ORDER_LAYOUT_SCORE, &LEAF_OCCUPANCY, &INNER_NODE_OCCUPANCY, &TREE_WRITE_AMPLIFICATION];

@@ -117,9 +117,9 @@ impl ProfileResult {
         }
     }
 
-    /// Records the result of a run.
-    pub(super) fn record(&self, store: &Store, run: RunId) -> Result<(), Error> {
-        let numbers: [(Measure, f64); 16] = [
+    /// The measures of the aging.
+    pub fn values(&self) -> [(Measure, f64); 16] {
+        [
             (measures::OPERATIONS, self.operations as f64),
             (measures::CREATIONS, self.creations as f64),
             (measures::DELETIONS, self.deletions as f64),
@@ -136,8 +136,12 @@ impl ProfileResult {
             (measures::LIVE_FILES, self.live_files as f64),
             (measures::FULLNESS, self.fullness),
             (measures::ERRORS, self.errors as f64),
-        ];
-        store.record_all(run, &numbers.map(|(measure, value)| measure.once("", value)))?;
+        ]
+    }
+
+    /// Records the result of a run.
+    pub(super) fn record(&self, store: &Store, run: RunId) -> Result<(), Error> {
+        store.record_all(run, &self.values().map(|(measure, value)| measure.once("", value)))?;
         Ok(store.record_document(run, "", "aged", self)?)
     }
 }

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::manifest::Manifest;
 use crate::scanned::HDD_MODEL;
 use fs::Location;
-use results::measures::{self, COMPARED, Measure};
+use results::measures::{self, Measure};
 use results::{Interval, Measurement, RunId, Store, median_interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub struct Side {
     pub disk: String,
     /// Rounds of aging before this measurement; 0 if an aging is measured once at its end.
     pub round: u64,
-    /// The measures of [`COMPARED`] by name: medians of the repetitions, `None` if not measured.
+    /// The measures of [`measures::compared`] by name: medians of the repetitions, `None` if not measured.
     #[serde(flatten)]
     pub values: BTreeMap<String, Option<f64>>,
 }
@@ -69,7 +69,7 @@ impl Pair {
         let manifest: Manifest = store
             .document(run, "", "manifest")?
             .ok_or_else(|| Error::Refused(format!("run {} in the store is not a comparison", run.0)))?;
-        let modelled_disk = store.document(run, "", MODELLED_DISK)?;
+        let modelled_disk = modelled_disk(store, run)?;
         let numbers = compared_numbers(store, run)?;
         let kernel = store.runs()?.into_iter().find(|of| of.id == run).map(|of| of.machine.kernel);
         let kernel = kernel.unwrap_or_default();
@@ -95,8 +95,7 @@ impl Pair {
             kernel,
             aged,
             unaged,
-            // Earlier versions used no other model.
-            modelled_disk: modelled_disk.unwrap_or_else(|| HDD_MODEL.to_owned()),
+            modelled_disk,
             aging_ratio: measured.map(|i| i.median),
             aging_ratio_interval: measured,
             modelled_aging_ratio: modelled.map(|i| i.median),
@@ -111,7 +110,7 @@ impl Pair {
 impl Side {
     fn of(numbers: &[Measurement], subject: &str) -> Side {
         let median = |measure: &Measure| interval(numbers, subject, measure.name).map(|found| found.median);
-        let values = COMPARED.iter().map(|measure| (measure.name.to_owned(), median(measure)));
+        let values = measures::compared().map(|measure| (measure.name.to_owned(), median(measure)));
         Side { values: values.collect(), ..Side::default() }
     }
 
@@ -119,6 +118,13 @@ impl Side {
     pub fn value(&self, measure: &Measure) -> Option<f64> {
         self.values.get(measure.name).copied().flatten()
     }
+}
+
+/// The name of the model for modelled time in a comparison.
+pub fn modelled_disk(store: &Store, run: RunId) -> Result<String, Error> {
+    let disk = store.document(run, "", MODELLED_DISK)?;
+    // Earlier versions used no other model.
+    Ok(disk.unwrap_or_else(|| HDD_MODEL.to_owned()))
 }
 
 /// The measures of a new file.

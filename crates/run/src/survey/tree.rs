@@ -24,12 +24,7 @@ impl Probe for Tree {
             let Some(stat) = turn.target.tree_stat()? else { return Ok(()) };
             let tree = TreeLayout::from(&stat);
             turn.record_document(TREE, &tree)?;
-            Ok(turn.record_known(&[
-                (measures::KEY_ORDER_LAYOUT_SCORE, tree.key_order_layout_score),
-                (measures::LEAF_OCCUPANCY, Some(tree.leaf_occupancy)),
-                (measures::INNER_NODE_OCCUPANCY, tree.inner_node_occupancy),
-                (measures::TREE_WRITE_AMPLIFICATION, tree.write_amplification),
-            ])?)
+            Ok(turn.record_known(&tree.values())?)
         })
     }
 }
