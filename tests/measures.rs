@@ -1,6 +1,8 @@
 //! The table of measures, and what is generated from it.
 
 use crate::common::Lab;
+use results::measures::MEASURES;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 fn sources() -> PathBuf {
@@ -24,43 +26,50 @@ fn the_documentation_lists_every_measure() {
     lab.nothing_left();
 }
 
-/// A measure is named once: everything else takes its name from the table.
+/// A measure is named once: everything else takes its name from the table. In the script of the page and in its data, no identifier
+/// is the name of a measure either.
 #[test]
 fn no_source_names_a_measure_but_the_table() {
-    let listed = Lab::new().json("store measures");
-    let names = listed.as_array().unwrap().iter().map(|measure| measure["name"].as_str().unwrap());
     // Names of one word are those of other things too, and so are these: a document and a setting.
     let is_distinct =
         |name: &&str| name.contains('_') && !name.contains('*') && !["hot_files", "time_s"].contains(name);
-    let names: Vec<String> = names.filter(is_distinct).map(|name| format!("\"{name}\"")).collect();
+    let names: Vec<&str> = MEASURES.iter().map(|measure| measure.name).filter(is_distinct).collect();
     assert!(names.len() > 60, "{names:?}");
     let mut found = Vec::new();
     for crate_dir in std::fs::read_dir(sources().join("crates")).unwrap() {
-        look(&crate_dir.unwrap().path().join("src"), &names, &mut found);
+        look(&crate_dir.unwrap().path().join("src"), &mut |path, code| {
+            let quoted = names.iter().filter(|name| code.contains(&format!("\"{name}\"")));
+            found.extend(quoted.map(|name| format!("{}: {name}", path.display())));
+        });
     }
+    let page = sources().join("crates/report");
+    let mut seen = 0;
+    for part in ["web/src", "src/data", "src/data.rs"] {
+        look(&page.join(part), &mut |path, code| {
+            seen += 1;
+            let words: HashSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            let used = names.iter().filter(|name| words.contains(*name));
+            found.extend(used.map(|name| format!("{}: {name}", path.display())));
+        });
+    }
+    assert!(seen > 20, "{seen} files of the page");
     assert!(found.is_empty(), "{found:#?}");
 }
 
-fn look(dir: &Path, names: &[String], found: &mut Vec<String>) {
-    for entry in std::fs::read_dir(dir).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && path.file_name().is_some_and(|name| name != "tests") {
-            look(&path, names, found);
-        } else if is_source(&path) {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let code = text.split("#[cfg(test)]").next().unwrap();
-            found.extend(
-                names
-                    .iter()
-                    .filter(|name| code.contains(*name))
-                    .map(|name| format!("{}: {name}", path.display())),
-            );
+/// Calls `see` with every source below a directory, or with the only one, without its tests.
+fn look(path: &Path, see: &mut impl FnMut(&Path, &str)) {
+    if path.is_dir() && path.file_name().is_some_and(|name| name != "tests") {
+        for entry in std::fs::read_dir(path).unwrap() {
+            look(&entry.unwrap().path(), see);
         }
+    } else if is_source(path) {
+        let text = std::fs::read_to_string(path).unwrap();
+        see(path, text.split("#[cfg(test)]").next().unwrap());
     }
 }
 
 /// Whether a file is code of the program, and not the table itself or a test.
 fn is_source(path: &Path) -> bool {
-    path.extension().is_some_and(|ext| ext == "rs")
+    path.extension().is_some_and(|ext| ext == "rs" || ext == "js")
         && !["measures/table.rs", "tests.rs"].iter().any(|other| path.ends_with(other))
 }

@@ -3,12 +3,15 @@
 //! A missing measure is `None`, and the page says that it was not measured. Shares are between 0 and 1.
 
 mod experiment;
+mod measure;
 mod tree;
 
 pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Panels, Picture, Plot, Point};
+pub use measure::MeasureInfo;
 pub use tree::{Tree, TreeAt, TreeLevel};
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One report page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +30,9 @@ pub struct Page {
     pub machine: Vec<(String, String)>,
     /// The method, as (name, value): repetitions, cache state, disk model.
     pub method: Vec<(String, String)>,
+    /// The measures that have values below, in display order.
+    #[serde(default)]
+    pub measures: Vec<MeasureInfo>,
     /// The comparisons of aged and unaged, in display order.
     pub comparisons: Vec<Comparison>,
     /// The published figures that were reproduced, in display order.
@@ -60,12 +66,25 @@ pub struct Comparison {
     pub aged: Side,
     /// The unaged copy.
     pub unaged: Side,
-    /// Measured scan cost, aged over unaged.
-    pub aging_ratio: Option<Interval>,
-    /// Scan cost on the modelled disk, aged over unaged.
-    pub modelled_ratio: Option<Interval>,
+    /// Scan costs, aged over unaged, by measure.
+    pub ratios: BTreeMap<String, Interval>,
+    /// The ratio that sums up the modelled time; `None` if there is none.
+    pub modelled: Option<Headline>,
+    /// The ratio that sums up the measured time, likewise.
+    pub measured: Option<Headline>,
+    /// Name of the model of measures that depend on the disk.
+    pub modelled_disk: String,
     /// The aging.
     pub aging: Aging,
+}
+
+/// One of the ratios of a comparison, for its first sentence.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Headline {
+    /// The measure.
+    pub measure: String,
+    /// How the cost was found, to follow "reads 1.9× slower": `on a modelled 7200 rpm disk`.
+    pub how: String,
 }
 
 /// A median with its 95 % confidence interval.
@@ -84,32 +103,12 @@ pub struct Interval {
 /// The measurements of one side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// Measured scan cost on this machine's disk, seconds per GiB.
-    pub scan_s_per_gib: Option<Interval>,
-    /// Scan cost on the modelled disk, seconds per GiB.
-    pub modelled_hdd_s_per_gib: Option<Interval>,
-    /// Dynamic layout score of the scan.
-    pub dynamic_layout_score: Option<Interval>,
-    /// Layout score over all files.
-    pub layout_score: Option<f64>,
-    /// Scan layout score.
-    pub scan_layout_score: Option<f64>,
-    /// Degree of fragmentation over all files.
-    pub degree_of_fragmentation: Option<f64>,
-    /// Free extents.
-    pub free_extents: u64,
-    /// Mean length of a free extent.
-    pub free_mean_bytes: f64,
-    /// Length of the longest free extent.
-    pub free_largest_bytes: u64,
+    /// The values, by measure.
+    pub values: BTreeMap<String, Interval>,
     /// Free extents by length, in powers of two.
     pub free_histogram: Vec<ExtentBin>,
     /// Scores by size of file, in ascending order.
     pub by_size: Vec<SizeClass>,
-    /// Extents of a new file of `new_file_bytes`.
-    pub new_file_fragments: Option<u64>,
-    /// Size of that new file.
-    pub new_file_bytes: Option<u64>,
     /// The layout of the tree, if the file system is one.
     #[serde(default)]
     pub tree: Option<Tree>,
@@ -130,17 +129,16 @@ pub struct ExtentBin {
     pub bytes: u64,
 }
 
-/// Scores of the files of one size class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The layout of the files of one size class.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SizeClass {
     /// Greatest size in this class.
     pub upper_bytes: u64,
     /// Files in this class.
     pub files: u64,
-    /// Their layout score; `None` if no file has two blocks.
-    pub layout_score: Option<f64>,
-    /// Their degree of fragmentation.
-    pub degree_of_fragmentation: Option<f64>,
+    /// The values, by measure; `None` for a score if no file has two blocks.
+    #[serde(flatten)]
+    pub values: BTreeMap<String, Option<f64>>,
 }
 
 /// One file of the block map.
@@ -168,32 +166,10 @@ pub struct Measurement {
 /// The aging and its fit to the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Aging {
-    /// Operations applied.
-    pub operations: u64,
-    /// Files created.
-    pub creations: u64,
-    /// Files deleted.
-    pub deletions: u64,
-    /// Bytes created over the capacity.
-    pub overwrites: f64,
-    /// The least number of operations that can reach the profile.
-    pub bound_operations: u64,
-    /// The overwrites of those operations.
-    pub bound_overwrites: f64,
-    /// Operations applied per second.
-    pub operations_per_s: f64,
-    /// Files alive at the end.
-    pub live_files: u64,
+    /// The values, by measure; empty for an aging without a profile.
+    pub values: BTreeMap<String, f64>,
     /// The reason why the aging stopped.
     pub stopped_by: String,
-    /// Root-mean-square error of the ages.
-    pub age_rms_error: f64,
-    /// Root-mean-square error of the sizes.
-    pub size_rms_error: f64,
-    /// Root-mean-square error of the depths.
-    pub depth_rms_error: f64,
-    /// p-value of the chi-square test of fit: near 1 for a good fit.
-    pub fit_p_value: f64,
     /// Relative ages: target and reached.
     pub age: Vec<FitBin>,
     /// Sizes: target and reached.

@@ -125,6 +125,7 @@ fn tree(at: run::checkpoint::TreeAt, several_seeds: bool) -> TreeAt {
         fs: at.fs,
         side: at.side,
         round: at.round,
+        values: from_tree::values(&at.tree),
         tree: from_tree::tree(at.tree),
     }
 }

@@ -1,6 +1,6 @@
 //! Page data of one run in any state: the figures so far, as for a finished run.
 
-use crate::data::Page;
+use crate::data::{MeasureInfo, Page};
 use crate::{from_experiment, from_metadata, from_series, from_store, from_verify};
 use experiment::Outcome;
 use results::{Run, Store};
@@ -36,6 +36,7 @@ pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {
         title: run.name.clone(),
         made: run.finished.clone().unwrap_or_else(|| run.started.clone()),
         tool: run.tool.clone(),
+        measures: MeasureInfo::of(&comparisons, &experiments),
         comparisons,
         experiments,
         ..Page::default()

@@ -1,12 +1,12 @@
 //! Builds a page from a result store, which contains every number of the page.
 
-use crate::data::{self, Page};
+use crate::data::{self, Headline, MeasureInfo, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
-use results::measures::{self, Measure};
+use results::measures::{self, Measure, Topic};
 use results::{Run, RunId, Store};
 use run::{Error, Manifest, ProfileResult, SUBJECTS};
 use serde::de::DeserializeOwned;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use workload::Fit;
 
 /// The page with the last complete comparison of each name and the last run of each experiment; of the given
@@ -60,6 +60,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         machine: machine(last),
         method: if compared.is_empty() { Vec::new() } else { method(store, &compared)? },
         notes: notes(&comparisons),
+        measures: MeasureInfo::of(&comparisons, &shown),
         comparisons,
         experiments: shown,
     })
@@ -163,7 +164,7 @@ fn merged_rows(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
 
 fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
     let mut notes = Vec::new();
-    if comparisons.iter().any(|c| c.aging_ratio.is_some()) {
+    if comparisons.iter().any(|c| c.measured.is_some()) {
         notes.push(
             "Wall time on an image in memory or on a virtual disk hardly shows the cost of layout on a real \
              disk, as there are no seeks. Compare the measured ratio with the modelled one."
@@ -187,11 +188,10 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let numbers = run::compared_numbers(store, run.id)?;
     let free_bytes = run::interval(&numbers, SUBJECTS[0], measures::FREE_BYTES.name).map(|free| free.median);
     let used = free_bytes.map(|free| 1.0 - free / manifest.volume.size_bytes as f64);
-    let ratio = |measure: Measure| run::ratio(&numbers, measure.name).map(interval);
-    // A modelled scan without reads is computed from extent maps.
-    let modelled =
-        ratio(measures::MODELLED_HDD_S_PER_GIB).or_else(|| ratio(measures::EXTENT_MAP_HDD_S_PER_GIB));
-    Ok(data::Comparison {
+    let ratios: Intervals = measures::of_topic(Topic::Cost)
+        .filter_map(|cost| Some((cost.name.to_owned(), interval(run::ratio(&numbers, cost.name)?))))
+        .collect();
+    let mut comparison = data::Comparison {
         name: manifest.name.clone(),
         fs: manifest.volume.fs.clone(),
         fs_version: manifest.fs_version.clone(),
@@ -202,10 +202,37 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
         seed: manifest.seed().unwrap_or(0),
         aged: side(store, run.id, SUBJECTS[0], &numbers)?,
         unaged: side(store, run.id, SUBJECTS[1], &numbers)?,
-        aging_ratio: ratio(measures::SCAN_S_PER_GIB),
-        modelled_ratio: modelled,
+        modelled: headline(&MODELLED, &ratios),
+        measured: headline(&MEASURED, &ratios),
+        ratios,
+        modelled_disk: run::modelled_disk(store, run.id)?,
         aging: aged.as_ref().map(aging).unwrap_or_default(),
-    })
+    };
+    // Another measure already shows the 7200 rpm disk.
+    if comparison.modelled_disk == run::HDD_MODEL {
+        for values in [&mut comparison.aged.values, &mut comparison.unaged.values, &mut comparison.ratios] {
+            values.remove(measures::MODELLED_S_PER_GIB.name);
+        }
+    }
+    Ok(comparison)
+}
+
+type Intervals = BTreeMap<String, data::Interval>;
+
+/// The modelled costs that can sum up a comparison, the best first, and how they were found. A scan without
+/// reads is modelled from extent maps.
+const MODELLED: [(Measure, &str); 2] = [
+    (measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk"),
+    (measures::EXTENT_MAP_HDD_S_PER_GIB, "on a modelled 7200 rpm disk (from extent maps alone)"),
+];
+
+/// The measured costs, likewise.
+const MEASURED: [(Measure, &str); 1] = [(measures::SCAN_S_PER_GIB, "here")];
+
+/// The first of these costs that was compared.
+fn headline(costs: &[(Measure, &str)], ratios: &Intervals) -> Option<Headline> {
+    let (measure, how) = costs.iter().find(|(measure, _)| ratios.contains_key(measure.name))?;
+    Some(Headline { measure: measure.name.to_owned(), how: (*how).to_owned() })
 }
 
 fn side(
@@ -214,29 +241,22 @@ fn side(
     subject: &str,
     numbers: &[results::Measurement],
 ) -> Result<data::Side, Error> {
-    let of = |measure: Measure| run::interval(numbers, subject, measure.name);
-    let median = |measure| of(measure).map(|i| i.median);
+    let own = || numbers.iter().filter(|number| number.subject == subject);
+    let value = |number: &results::Measurement| {
+        let name = number.measure.clone();
+        run::interval(numbers, subject, &name).map(|value| (name, interval(value)))
+    };
+    let mut seen = HashSet::new();
+    let values = own().filter(|number| seen.insert(&number.measure)).filter_map(value).collect();
     let layout: serde_json::Value = store.document(run, subject, "static_layout")?.unwrap_or_default();
     let free: serde_json::Value = store.document(run, subject, "free_space")?.unwrap_or_default();
     Ok(data::Side {
-        scan_s_per_gib: of(measures::SCAN_S_PER_GIB).map(interval),
-        modelled_hdd_s_per_gib: of(measures::MODELLED_HDD_S_PER_GIB)
-            .or_else(|| of(measures::EXTENT_MAP_HDD_S_PER_GIB))
-            .map(interval),
-        dynamic_layout_score: of(measures::DYNAMIC_LAYOUT_SCORE).map(interval),
-        layout_score: median(measures::LAYOUT_SCORE),
-        scan_layout_score: median(measures::SCAN_LAYOUT_SCORE),
-        degree_of_fragmentation: median(measures::DEGREE_OF_FRAGMENTATION),
-        free_extents: median(measures::FREE_EXTENTS).unwrap_or(0.0) as u64,
-        free_mean_bytes: median(measures::FREE_MEAN_BYTES).unwrap_or(0.0),
-        free_largest_bytes: median(measures::FREE_LARGEST_BYTES).unwrap_or(0.0) as u64,
+        values,
         free_histogram: part(&free, "histogram"),
         by_size: part(&layout, "by_size"),
-        new_file_fragments: median(measures::NEW_FILE_FRAGMENTS).map(|n| n as u64),
-        new_file_bytes: median(measures::NEW_FILE_BYTES).map(|n| n as u64),
         tree: run::tree_layout(store, run, subject)?.map(from_tree::tree),
         block_map: part(&layout, "block_map"),
-        raw: numbers.iter().filter(|m| m.subject == subject).map(measurement).collect(),
+        raw: own().map(measurement).collect(),
     })
 }
 
@@ -261,19 +281,8 @@ fn interval(i: results::Interval) -> data::Interval {
 fn aging(aged: &ProfileResult) -> data::Aging {
     let stopped_by = serde_json::to_value(aged.stopped_by).ok();
     data::Aging {
-        operations: aged.operations,
-        creations: aged.creations,
-        deletions: aged.deletions,
-        overwrites: aged.overwrites,
-        bound_operations: aged.bound_operations,
-        bound_overwrites: aged.bound_overwrites,
-        operations_per_s: aged.operations_per_s,
-        live_files: aged.live_files,
+        values: aged.values().map(|(measure, value)| (measure.name.to_owned(), value)).into(),
         stopped_by: stopped_by.and_then(|s| s.as_str().map(str::to_owned)).unwrap_or_default(),
-        age_rms_error: aged.age_rms_error,
-        size_rms_error: aged.size_rms_error,
-        depth_rms_error: aged.depth_rms_error,
-        fit_p_value: aged.fit_p_value,
         age: fit(&aged.reached.age),
         size: fit(&aged.reached.size),
         depth: fit(&aged.reached.depth),

@@ -1,6 +1,14 @@
 //! Converts tree layouts to page data.
 
 use crate::data::{Tree, TreeLevel};
+use std::collections::BTreeMap;
+
+/// The measures of a tree.
+pub fn values(tree: &run::TreeLayout) -> BTreeMap<String, f64> {
+    let known =
+        tree.values().into_iter().filter_map(|(measure, value)| Some((measure.name.to_owned(), value?)));
+    known.collect()
+}
 
 /// The page data of a tree.
 pub fn tree(tree: run::TreeLayout) -> Tree {
@@ -10,12 +18,8 @@ pub fn tree(tree: run::TreeLayout) -> Tree {
         write_amplification: level.write_amplification,
     };
     Tree {
-        key_order_layout_score: tree.key_order_layout_score,
-        layout_score: tree.layout_score,
-        leaf_occupancy: tree.leaf_occupancy,
-        inner_node_occupancy: tree.inner_node_occupancy,
+        blocks_score: tree.layout_score,
         levels: tree.levels.into_iter().map(level).collect(),
-        write_amplification: tree.write_amplification,
         log_write_amplification: tree.log_write_amplification,
         frame_write_amplification: tree.frame_write_amplification,
     }

@@ -2,6 +2,7 @@
 //! amplification.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The tree of one side at one checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,8 @@ pub struct TreeAt {
     pub side: String,
     /// The round.
     pub round: u64,
+    /// The values, by measure.
+    pub values: BTreeMap<String, f64>,
     /// The layout.
     pub tree: Tree,
 }
@@ -21,21 +24,11 @@ pub struct TreeAt {
 /// The layout of a tree on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
-    /// The share of leaves that directly follow their predecessor in key order on the disk; `None` if there
-    /// is only one leaf.
-    pub key_order_layout_score: Option<f64>,
-    /// The same for the blocks of the leaves.
-    pub layout_score: Option<f64>,
-    /// Mean occupancy of the leaves.
-    pub leaf_occupancy: f64,
-    /// Mean occupancy of the inner nodes; `None` if there are none.
-    pub inner_node_occupancy: Option<f64>,
+    /// Layout score of the blocks of the leaves, in key order; `None` if there is only one block.
+    pub blocks_score: Option<f64>,
     /// The levels, leaves first.
     pub levels: Vec<TreeLevel>,
-    /// Bytes written per byte received since the tree was created; `None`, like its parts, if no byte was
-    /// received.
-    pub write_amplification: Option<f64>,
-    /// The part of the log.
+    /// The part of the log in the write amplification; `None`, like the other parts, if no byte was received.
     pub log_write_amplification: Option<f64>,
     /// The part of maps and superblocks.
     pub frame_write_amplification: Option<f64>,

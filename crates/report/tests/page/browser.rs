@@ -28,11 +28,11 @@ fn every_figure_is_drawn() {
     assert_eq!(
         ids,
         [
-            "cost-modelled",
-            "cost-measured",
+            "cost-modelled_hdd_s_per_gib",
+            "cost-scan_s_per_gib",
             "layout-scores",
-            "layout-by-size",
-            "fragmentation-by-size",
+            "by-size-layout_score",
+            "by-size-degree_of_fragmentation",
             "free-space",
             "blocks-0",
             "blocks-1",
@@ -123,8 +123,12 @@ fn long_page_draws_only_visible_figures() {
     let Some(dom) = dom(&senesce_report::render(&page)) else { return };
     let figures = figures(&dom);
     let of = |id: &str| figures.iter().find(|(this, _)| *this == id).unwrap().1;
-    assert!(of("cost-modelled").contains("<svg"), "visible figures must be drawn");
-    assert_eq!(of("cost-modelled").matches(r#"class="panel""#).count(), 2, "a chart of 20 comparisons each");
+    assert!(of("cost-modelled_hdd_s_per_gib").contains("<svg"), "visible figures must be drawn");
+    assert_eq!(
+        of("cost-modelled_hdd_s_per_gib").matches(r#"class="panel""#).count(),
+        2,
+        "a chart of 20 comparisons each"
+    );
     for (id, figure) in &figures {
         assert!(
             figure.contains("<h3>") && figure.contains("<figcaption>"),

@@ -7,4 +7,5 @@ mod chromium;
 mod content;
 mod example;
 mod experiments;
+mod measures;
 mod trees;

@@ -1,10 +1,12 @@
 //! Trees on the page: layout, occupancy and write amplification, in figures and in tables.
 
 use crate::chromium::{drawn, text};
+use crate::example::{exact, values};
+use results::measures;
 use senesce_report::{Page, data::*, render};
 
 /// A tree of 20 leaves, `full` of which are full, below 4 inner nodes on two levels.
-fn tree(full: u64, row: f64) -> Tree {
+fn tree(full: u64) -> Tree {
     let level = |nodes: u64, full: u64, written| {
         let mut occupancy = vec![0; 10];
         occupancy[5] = nodes - full;
@@ -12,28 +14,33 @@ fn tree(full: u64, row: f64) -> Tree {
         TreeLevel { nodes, occupancy, write_amplification: Some(written) }
     };
     Tree {
-        key_order_layout_score: Some(row),
-        layout_score: Some(0.999),
-        leaf_occupancy: 0.625,
-        inner_node_occupancy: Some(0.5),
+        blocks_score: Some(0.999),
         levels: vec![level(20, full, 2.5), level(3, 0, 0.75), level(1, 0, 0.0)],
-        write_amplification: Some(4.5),
         log_write_amplification: Some(1.125),
         frame_write_amplification: Some(0.125),
     }
 }
 
 fn page() -> Page {
-    let at = |option: &str, side: &str, round: u64, tree: Tree| TreeAt {
+    let of = |row: f64| {
+        [
+            (measures::KEY_ORDER_LAYOUT_SCORE, row),
+            (measures::LEAF_OCCUPANCY, 0.625),
+            (measures::INNER_NODE_OCCUPANCY, 0.5),
+            (measures::TREE_WRITE_AMPLIFICATION, 4.5),
+        ]
+    };
+    let at = |option: &str, side: &str, round: u64, full: u64, row: f64| TreeAt {
         fs: "betreefs".into(),
         option: option.into(),
         side: side.into(),
         round,
-        tree,
+        values: values(of(row)),
+        tree: tree(full),
     };
     let trees = [100, 250].into_iter().flat_map(|round| {
         ["gc off", "gc on"].into_iter().flat_map(move |option| {
-            [at(option, "aged", round, tree(5, 0.8125)), at(option, "unaged", round, tree(15, 1.0))]
+            [at(option, "aged", round, 5, 0.8125), at(option, "unaged", round, 15, 1.0)]
         })
     });
     let experiment = Experiment {
@@ -43,25 +50,33 @@ fn page() -> Page {
         trees: trees.collect(),
         ..Experiment::default()
     };
-    let side = |tree| Side { tree, ..Side::default() };
+    let side = |full, row| Side {
+        values: values(of(row).map(|(measure, value)| (measure, exact(value)))),
+        tree: Some(tree(full)),
+        ..Side::default()
+    };
     // A tree of one leaf has no order, and one without input has no amplification.
     let empty = Tree {
         levels: vec![TreeLevel { nodes: 1, occupancy: vec![1; 10], ..TreeLevel::default() }],
         ..Tree::default()
     };
-    let comparison = |name: &str, aged, unaged| Comparison {
-        name: name.into(),
-        aged: side(aged),
-        unaged: side(unaged),
-        ..Comparison::default()
+    let empty = Side {
+        values: values([(measures::LEAF_OCCUPANCY, exact(0.0))]),
+        tree: Some(empty),
+        ..Side::default()
     };
+    let comparison =
+        |name: &str, aged, unaged| Comparison { name: name.into(), aged, unaged, ..Comparison::default() };
+    let comparisons = vec![
+        comparison("mine", side(5, 0.8125), side(15, 1.0)),
+        comparison("empty", empty.clone(), empty),
+        comparison("ext4", Side::default(), Side::default()),
+    ];
+    let experiments = vec![experiment];
     Page {
-        comparisons: vec![
-            comparison("mine", Some(tree(5, 0.8125)), Some(tree(15, 1.0))),
-            comparison("empty", Some(empty.clone()), Some(empty)),
-            comparison("ext4", None, None),
-        ],
-        experiments: vec![experiment],
+        measures: MeasureInfo::of(&comparisons, &experiments),
+        comparisons,
+        experiments,
         ..Page::default()
     }
 }
@@ -80,7 +95,7 @@ fn panels(figure: &str) -> Vec<&str> {
 fn experiment_trees_are_drawn_by_round() {
     let Some(dom) = drawn(&render(&page())) else { return };
     let figure = |what: &str| part(&dom, "figure", &format!("pulls-small-tree-{what}"));
-    for what in ["layout", "occupancy", "amplification"] {
+    for what in ["key_order_layout_score", "occupancy", "amplification"] {
         let figure = figure(what);
         assert!(figure.contains("<svg") && figure.contains("<figcaption>"), "{figure}");
         assert!(!figure.contains("NaN") && !figure.contains("could not be drawn"), "{figure}");
@@ -105,9 +120,10 @@ fn experiment_trees_are_drawn_by_round() {
     assert!(legend.contains("logleaveslevel 1level 2maps and superblocks"), "{legend}");
     // The tables contain the same numbers.
     let told = text(part(&dom, "section", "pulls-small"));
-    assert!(told.contains("betreefs, gc offaged2500.8130.9992063 %450 %"), "{told}");
+    assert!(told.contains("betreefs, gc offaged2500.81363 %50 %4.5"), "{told}");
+    assert!(told.contains("betreefs, gc offaged2500.999204"), "{told}");
     assert!(told.contains("betreefs, gc offaged250leaves00000150005"), "{told}");
-    assert!(told.contains("betreefs, gc offaged2504.51.132.50.7500.125"), "{told}");
+    assert!(told.contains("betreefs, gc offaged2501.132.50.7500.125"), "{told}");
 }
 
 #[test]
@@ -125,10 +141,14 @@ fn comparison_trees_have_a_section() {
         "{amplification}"
     );
     let told = text(section);
-    assert!(told.contains("mineaged0.8130.9992063 %450 %"), "{told}");
-    assert!(told.contains("emptyunaged––10 %0–"), "{told}");
+    assert!(told.contains("mineaged0.81363 %50 %4.5") && told.contains("mineaged0.999204"), "{told}");
+    assert!(told.contains("emptyunaged–0 %––") && told.contains("emptyunaged–10"), "{told}");
     let scores = part(&dom, "figure", "layout-scores");
-    assert!(text(scores).contains("key order") && scores.contains("aged: 0.813"), "{scores}");
+    assert!(
+        text(scores).contains("key-order layout score")
+            && scores.contains("aged, key-order layout score: 0.813"),
+        "{scores}"
+    );
     // The section is absent if no file system is a tree.
     let plain = Page {
         comparisons: vec![Comparison { name: "ext4".into(), ..Comparison::default() }],
@@ -137,6 +157,6 @@ fn comparison_trees_have_a_section() {
     let Some(dom) = drawn(&render(&plain)) else { return };
     assert!(
         !dom.contains(r#"<section id="tree">"#)
-            && !text(part(&dom, "figure", "layout-scores")).contains(">key order<")
+            && !text(part(&dom, "figure", "layout-scores")).contains("key-order")
     );
 }

@@ -16,7 +16,7 @@ const READING = "One row per file, in scan order from top to bottom; x: address 
   "position within the file (the mean, where a mark covers many blocks). A contiguous file is one short run; " +
   "consecutive rows that continue to the right make a scan sequential. Scattered marks are seeks.";
 
-export function blocks(comparisons) {
+export function blocks({ comparisons }) {
   return section("blocks", "Block positions",
     comparisons.map((c, i) => figure(`blocks-${i}`, c.name, `${READING} ${sampled(c.aged.block_map)}`,
       SIDES.map((side) => picture(side, c[side].block_map, c.size_bytes)), positionLegend(), 340)));

@@ -1,47 +1,51 @@
-// What a scan costs, aged and unaged; modelled and measured never share a figure.
+// What a scan costs and the work that it is, aged and unaged. Each cost has a figure of its own: modelled and measured never share one.
 
 import * as Plot from "@observablehq/plot";
-import { section } from "./dom.js";
+import { el, section } from "./dom.js";
 import { charts, facetNames, figure, plot, sidesLegend, SIDES, WHOLE_WIDTH } from "./figure.js";
-import { hasEnds, number } from "./format.js";
+import { format, hasEnds } from "./format.js";
+import { definition, heading, isMeasured, numbers, ofTopics } from "./measures.js";
 
-const HOW = "Shorter is better. Bar: median; line: 95 % confidence interval, drawn if there are enough repetitions. " +
+const HOW = "Bar: median; line: 95 % confidence interval, drawn if there are enough repetitions. " +
   "Scan: every file of the tree read once from a cold cache, in directory order; the GiB are allocated bytes.";
 
-export function cost(comparisons) {
+export function cost({ comparisons, measures }) {
+  const costs = ofTopics(measures, "cost");
   return section("cost", "Cost of a full scan",
-    figure("cost-modelled", "Modelled 7200 rpm disk",
-      `Seconds per GiB on the modelled disk: its service times summed over the requests of the scan. ${HOW}`,
-      bars(comparisons, "modelled_hdd_s_per_gib", "no scan ran on a modelled disk"), sidesLegend(), WHOLE_WIDTH),
-    figure("cost-measured", "Measured on this machine",
-      `Seconds per GiB of wall-clock time, with this machine's own disk and processor. ${HOW}`,
-      bars(comparisons, "scan_s_per_gib", "no scan was timed on this machine"), sidesLegend(), WHOLE_WIDTH));
+    costs.length === 0 ? el("p", { class: "missing" }, "not measured: no scan ran or was modelled") : el("p", { class: "aside" }, HOW),
+    el("div", { class: "figures" }, costs.map((measure) =>
+      figure(`cost-${measure.name}`, heading(measure), definition(measure), bars(comparisons, measure), sidesLegend(), WHOLE_WIDTH))),
+    numbers("The work of a scan.", comparisons, ofTopics(measures, "work")));
 }
 
-// Charts share the axis across.
-function bars(comparisons, key, reason) {
-  const costs = comparisons.flatMap((c) => SIDES.map((side) => c[side][key])).filter(Boolean);
+// Charts share the axis across. Only a cost that every comparison should have tells where it was not measured.
+function bars(comparisons, measure) {
+  const { name, always, by_disk: byDisk } = measure;
+  const shown = comparisons.filter((c) => (always && !byDisk) || isMeasured(c, measure));
+  const costs = shown.flatMap((c) => SIDES.map((side) => c[side].values[name])).filter(Boolean);
   const most = costs.reduce((most, { median, high }) => Math.max(most, median, high ?? 0), 0);
-  return charts(comparisons, (some) => chart(some, key, reason, most));
+  const named = shown.map((c) => ({ ...c, title: byDisk ? `${c.name}, ${c.modelled_disk}` : c.name }));
+  return charts(named, (some) => chart(some, measure, most));
 }
 
-function chart(comparisons, key, reason, most) {
-  const rows = comparisons.flatMap((c) => SIDES.filter((side) => c[side][key] !== null)
-    .map((side) => ({ name: c.name, side, ...c[side][key] })));
-  const names = comparisons.map((c) => c.name);
+function chart(comparisons, measure, most) {
+  const rows = comparisons.flatMap((c) => SIDES.filter((side) => c[side].values[measure.name])
+    .map((side) => ({ name: c.title, side, ...c[side].values[measure.name] })));
+  const names = comparisons.map((c) => c.title);
   const gaps = names.filter((name) => !rows.some((row) => row.name === name));
   const place = { y: "side", fy: "name" };
+  const text = (row) => `${format(measure, row.median)} ${measure.unit}`;
   return {
-    missing: rows.length === 0 ? reason : null,
+    missing: null,
     draw: (width) => plot(width, {
-      height: 72 + 70 * names.length, marginLeft: 2, marginRight: 60, marginTop: 24,
-      x: { label: "seconds per GiB", domain: [0, most], grid: true, ticks: width / 90 },
+      height: 72 + 70 * names.length, marginLeft: 2, marginRight: 84, marginTop: 24,
+      x: { label: measure.unit, domain: [0, most], grid: true, ticks: width / 90 },
       y: { domain: SIDES, axis: null, padding: 0.15 }, fy: { domain: names, axis: null, padding: 0.4 },
       marks: [
         Plot.barX(rows, { x: "median", fill: "side", ...place }),
         Plot.ruleY(rows.filter(hasEnds), { x1: "low", x2: "high", strokeWidth: 2, marker: "tick", ...place }),
-        Plot.text(rows, { x: (r) => r.high ?? r.median, text: (r) => `${number(r.median)} s`, textAnchor: "start", dx: 8, ...place }),
-        Plot.text(gaps, { fy: (name) => name, text: () => `not measured: ${reason}`, frameAnchor: "left", fontStyle: "italic" }),
+        Plot.text(rows, { x: (r) => r.high ?? r.median, text, textAnchor: "start", dx: 8, ...place }),
+        Plot.text(gaps, { fy: (name) => name, text: () => "not measured", frameAnchor: "left", fontStyle: "italic" }),
         facetNames(names),
       ],
     }),

@@ -7,11 +7,11 @@ import { points } from "./raw.js";
 import { series } from "./series.js";
 import { treesByRound } from "./tree.js";
 
-export function experiment(e) {
+export function experiment(e, measures) {
   return section(anchor(e), e.title,
     el("p", { class: "aside" }, about(e)),
     failed(e.failed), checks(e.checks),
-    el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), treesByRound(e), pictures(e),
+    el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), treesByRound(e, measures), pictures(e),
     pairs("How it was measured.", e.method), points(e));
 }
 

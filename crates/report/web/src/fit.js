@@ -3,7 +3,8 @@
 import * as Plot from "@observablehq/plot";
 import { section, table } from "./dom.js";
 import { figure, fitLegend, plot } from "./figure.js";
-import { count, NONE, number, percent } from "./format.js";
+import { format, NONE, percent } from "./format.js";
+import { heading, ofTopics } from "./measures.js";
 
 const KINDS = [
   ["age", "Relative age", "operations since the creation of a file, relative to all operations"],
@@ -11,26 +12,13 @@ const KINDS = [
   ["depth", "Depth", "directories above a file"],
 ];
 
-const FACTS = [
-  ["Operations", (a) => count(a.operations)],
-  ["Minimum operations for the profile", (a) => count(a.bound_operations)],
-  ["Creations", (a) => count(a.creations)],
-  ["Deletions", (a) => count(a.deletions)],
-  ["Overwrites (bytes created over capacity)", (a) => number(a.overwrites)],
-  ["Minimum overwrites for the profile", (a) => number(a.bound_overwrites)],
-  ["Operations per second", (a) => count(a.operations_per_s)],
-  ["Live files", (a) => count(a.live_files)],
-  ["Stopped by", (a) => a.stopped_by],
-  ["Root-mean-square error of ages", (a) => number(a.age_rms_error)],
-  ["Root-mean-square error of sizes", (a) => number(a.size_rms_error)],
-  ["Root-mean-square error of depths", (a) => number(a.depth_rms_error)],
-  ["p-value of the fit (χ²; near 1 is good)", (a) => number(a.fit_p_value)],
-];
-
-export function fit(comparisons) {
+export function fit({ comparisons, measures }) {
   const columns = [{ label: "" }, ...comparisons.map((c) => ({ label: c.name, number: true }))];
+  const rows = ofTopics(measures, "aging").map((measure) =>
+    [heading(measure), ...comparisons.map(({ aging }) => format(measure, aging.values[measure.name] ?? null))]);
+  const stopped = ["Stopped by", ...comparisons.map(({ aging }) => aging.stopped_by || NONE)];
   return section("fit", "Aging",
-    table("Aging results.", columns, FACTS.map(([label, of]) => [label, ...comparisons.map(({ aging }) => (aging.operations === 0 ? NONE : of(aging)))])),
+    table("Aging results.", columns, [...rows, stopped]),
     comparisons.map((c, i) => figure(`fit-${i}`, `Profile reached: ${c.name}`,
       `Share of the live files in each bin: reached, and target of the profile ${c.profile}. The aging matches the ` +
       `profile where each bar ends at its tick. ${KINDS.map(([, title, what]) => `${title}: ${what}`).join("; ")}.`,

@@ -41,6 +41,13 @@ export function score(value) {
   return value === null ? NONE : value.toFixed(3);
 }
 
+// A value of a measure, in its unit.
+export function format({ unit, better }, value) {
+  if (unit === "B") return bytes(value);
+  if (unit !== "share" || better === "lower") return number(value);
+  return better === "higher" ? score(value) : percent(value);
+}
+
 // "1.05×", "1.9×", "12×": as many places as the size of the ratio calls for.
 export function ratio(value) {
   return `${decimals(value, value < 2 ? 2 : value < 10 ? 1 : 0)}×`;

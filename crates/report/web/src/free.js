@@ -1,35 +1,18 @@
 // Free space: whether what is left is whole or crumbs.
 
 import * as Plot from "@observablehq/plot";
-import { section, table } from "./dom.js";
+import { section } from "./dom.js";
 import { figure, plot, SIDES } from "./figure.js";
 import { bytes, count, percent, powersOfTwo } from "./format.js";
+import { numbers, ofTopics } from "./measures.js";
 
-export function free(comparisons) {
-  const columns = ["Free extents", "Mean", "Longest", "Size of a new file", "Its extents"]
-    .map((label) => ({ label, number: true }));
-  const rows = comparisons.flatMap((c) => SIDES.map((side) => [`${c.name}, ${side}`, ...facts(c[side])]));
+export function free({ comparisons, measures }) {
   return section("free", "Free space",
     figure("free-space", "Free space by length of extent",
       "Share of the free bytes (height) in free extents of each length (powers of two). Space on the right " +
       "can hold a large file in one piece; space on the left is fragmented.",
       comparisons.map(histogram)),
-    table("Free space, and the number of extents of a new file.", [{ label: "" }, ...columns], rows));
-}
-
-// Without a histogram the probe did not run, and its zeros mean nothing.
-function seen(side) {
-  return side.free_histogram.length > 0;
-}
-
-export function freeExtents(side) {
-  return count(seen(side) ? side.free_extents : null);
-}
-
-function facts(side) {
-  const lengths = seen(side) ? [side.free_mean_bytes, side.free_largest_bytes] : [null, null];
-  return [freeExtents(side), ...lengths.map(bytes),
-    bytes(side.new_file_bytes), count(side.new_file_fragments)];
+    numbers("Free space, and a new file written to it.", comparisons, ofTopics(measures, "free_space", "new_file")));
 }
 
 function histogram(c) {

@@ -1,25 +1,24 @@
 // What a reader should take home: a sentence and a row for each file system.
 
 import { el, section, table } from "./dom.js";
-import { bytes, hasEnds, NONE, number, percent, ratio, score, spread } from "./format.js";
-import { freeExtents } from "./free.js";
+import { bytes, format, hasEnds, NONE, percent, ratio, spread } from "./format.js";
+import { heading, median, ofTopics } from "./measures.js";
 
-export function headline(comparisons) {
+export function headline({ comparisons }) {
   return section("headline", "Effect of aging",
     el("ul", { class: "headline" }, comparisons.map((c) => el("li", {}, sentence(c)))),
     el("p", { class: "aside" },
       "Each comparison is of an aged file system with the same files copied to a fresh one. ", tag("measured"),
       " is wall-clock time on the machine below; ", tag("modelled"),
-      " is what the same requests cost on a model of a 7200 rpm disk. In brackets: 95 % confidence interval."));
+      " is the time of a model of a 7200 rpm disk. In brackets: 95 % confidence interval."));
 }
 
 function sentence(c) {
   const name = el("strong", {}, c.name);
-  if (c.modelled_ratio === null && c.aging_ratio === null) return [name, ": the cost of a scan was not measured."];
-  const modelled = c.modelled_ratio
-    ? [verdict(c.modelled_ratio), " on a modelled 7200 rpm disk ", tag("modelled")]
-    : ["was not scanned on a modelled disk"];
-  const measured = c.aging_ratio ? [verdict(c.aging_ratio), " here ", tag("measured")] : ["was not timed here"];
+  if (c.modelled === null && c.measured === null) return [name, ": the cost of a scan was not measured."];
+  const told = ({ measure, how }, kind) => [verdict(c.ratios[measure]), ` ${how} `, tag(kind)];
+  const modelled = c.modelled ? told(c.modelled, "modelled") : ["was not scanned on a modelled disk"];
+  const measured = c.measured ? told(c.measured, "measured") : ["was not timed here"];
   return [name, " ", ...modelled, "; ", ...measured, "."];
 }
 
@@ -37,23 +36,33 @@ function tag(kind) {
   return el("span", { class: `tag ${kind}` }, kind);
 }
 
-export function summary(comparisons) {
-  const change = (c, write) => {
-    const [before, after] = [write(c.unaged), write(c.aged)];
-    return before === NONE && after === NONE ? NONE : `${before} → ${after}`;
-  };
-  const columns = [
-    { label: "File system" }, { label: "Size", number: true }, { label: "Full", number: true }, { label: "Profile" },
-    { label: "Aging ratio, modelled disk", number: true }, { label: "Aging ratio, measured", number: true },
-    { label: "Layout score", number: true }, { label: "Degree of fragmentation", number: true },
-    { label: "Free extents", number: true },
+// More comparisons than these are rows of the summary, not columns.
+const FEW = 6;
+
+// The conditions, what aging does to each cost, and what it does to all else that every comparison shows.
+export function summary({ comparisons, measures }) {
+  const costs = ofTopics(measures, "cost");
+  const others = measures.filter((measure) => measure.always && !costs.includes(measure));
+  const facts = [
+    ["Size", (c) => bytes(c.size_bytes)], ["Full", (c) => percent(c.fullness)], ["Profile", (c) => c.profile],
+    ...costs.map((measure) => [heading(measure), (c) => growth(c, measure)]),
+    ...others.map((measure) => [heading(measure), (c) => change(c, measure)]),
   ];
-  const rows = comparisons.map((c) => [
-    el("strong", {}, c.name), bytes(c.size_bytes), percent(c.fullness), c.profile,
-    spread(c.modelled_ratio, ratio), spread(c.aging_ratio, ratio),
-    change(c, (side) => score(side.layout_score)), change(c, (side) => number(side.degree_of_fragmentation)),
-    change(c, freeExtents),
-  ]);
+  const few = comparisons.length <= FEW;
+  const names = few ? comparisons.map((c) => c.name) : facts.map(([label]) => label);
+  const rows = few ? facts.map(([label, of]) => [label, ...comparisons.map(of)])
+    : comparisons.map((c) => [el("strong", {}, c.name), ...facts.map(([, of]) => of(c))]);
   return section("summary", "Summary",
-    table("Unaged → aged. Aging ratio: scan cost aged/unaged, with its 95 % confidence interval.", columns, rows));
+    table("Costs: aged over unaged, with the 95 % confidence interval. All else: unaged → aged.",
+      [{ label: "" }, ...names.map((label) => ({ label, number: true }))], rows));
+}
+
+function growth(c, { name, by_disk: byDisk }) {
+  const grown = c.ratios[name];
+  return grown ? `${spread(grown, ratio)}${byDisk ? `, ${c.modelled_disk}` : ""}` : NONE;
+}
+
+function change(c, measure) {
+  const [before, after] = [c.unaged, c.aged].map((side) => format(measure, median(side, measure)));
+  return before === NONE && after === NONE ? NONE : `${before} → ${after}`;
 }

@@ -7,6 +7,7 @@ import { el, pairs, section, table } from "./dom.js";
 import { experiment } from "./experiment.js";
 import { show } from "./figure.js";
 import { fit } from "./fit.js";
+import { NONE } from "./format.js";
 import { free } from "./free.js";
 import { headline, summary } from "./headline.js";
 import { layout } from "./layout.js";
@@ -20,19 +21,25 @@ function header(page) {
     page.notes.map((note) => el("p", { class: "note" }, note)));
 }
 
-function how({ measured_by, drawn_by, machine, method, comparisons }) {
+function how({ measured_by, drawn_by, machine, method, comparisons, measures }) {
   const columns = ["", "File system", "Version", "Created with", "Seed"].map((label) => ({ label }));
   const made = comparisons.map((c) => [c.name, c.fs, c.fs_version, el("code", {}, c.mkfs), el("code", {}, c.seed)]);
   return section("how", "Machine and method",
     measured_by.length === 0 ? null : [el("p", {}, "To repeat these measurements:"),
       el("pre", {}, el("code", {}, measured_by.join("\n")))],
     el("p", {}, "To create this page again from the store: ", el("code", {}, drawn_by)),
-    pairs("The machine.", machine), pairs("The method.", method), table("The file systems.", columns, made));
+    pairs("The machine.", machine), pairs("The method.", method), table("The file systems.", columns, made), definitions(measures));
 }
 
-function compared(comparisons) {
-  if (comparisons.length === 0) return [];
-  return [headline, summary, cost, layout, free, trees, blocks, fit].map((part) => part(comparisons)).filter(Boolean);
+function definitions(measures) {
+  const columns = ["Measure", "Unit", "Better", "Definition"].map((label) => ({ label }));
+  return table("The measures.", columns, measures.filter(({ topic }) => topic !== null).map(({ label, unit, better, doc }) =>
+    [label, unit, better === "neither" ? NONE : better, doc]));
+}
+
+function compared(page) {
+  if (page.comparisons.length === 0) return [];
+  return [headline, summary, cost, layout, free, trees, blocks, fit].map((part) => part(page)).filter(Boolean);
 }
 
 function nothing() {
@@ -51,8 +58,8 @@ function parts() {
   // A series of one's own repeats no publication.
   const published = page.experiments.filter((e) => e.source !== "");
   const judged = published.length > 0 && alone ? [verdicts(published)] : [];
-  const all = [...judged, ...compared(page.comparisons), ...page.experiments.map(experiment)];
-  const rows = page.comparisons.length > 0 ? [raw(page.comparisons)] : [];
+  const all = [...judged, ...compared(page), ...page.experiments.map((e) => experiment(e, page.measures))];
+  const rows = page.comparisons.length > 0 ? [raw(page)] : [];
   return alone ? [header(page), ...(all.length > 0 ? all : [nothing()]), how(page), ...rows] : all;
 }
 

@@ -11,11 +11,13 @@ const POINT_COLUMNS = ["experiment", "figure", "file system", "disk", "side", "o
 // More rows than these take a browser longer than a reader waits.
 const MANY = 2000;
 
-export function raw(comparisons) {
+export function raw({ comparisons, measures }) {
   const rows = comparisons.flatMap((c) => SIDES.flatMap((side) =>
     c[side].raw.map((m) => [c.name, side, m.measure, m.unit, m.repetition, m.value])));
   if (rows.length === 0) return section("raw", "Raw numbers", el("p", { class: "missing" }, "not measured: no probe ran"));
-  const all = () => numbers("Every measurement.", COLUMNS, rows);
+  const labels = new Map(measures.map(({ name, label }) => [name, label]));
+  const labelled = ([name, side, measure, ...value]) => [name, side, labels.get(measure) ?? measure, ...value];
+  const all = () => numbers("Every measurement.", COLUMNS, rows, labelled);
   return section("raw", "Raw numbers", rows.length > MANY ? folded(`${rows.length} measurements`, all) : all());
 }
 
@@ -28,15 +30,16 @@ export function points({ figure, plots }) {
   return folded("Raw numbers", () => numbers("Every point of the lines above.", POINT_COLUMNS, rows));
 }
 
-function numbers(caption, names, rows) {
+// `told` says how the table, which is to be read, has a row of the CSV.
+function numbers(caption, names, rows, told = (row) => row) {
   const columns = names.map((label, i) => ({ label, number: typeof rows[0][i] === "number" }));
   return [copier(csv([names, ...rows.map((row) => row.map((cell) => String(cell ?? "")))])),
-    el("div", { class: "tall" }, unfolded(caption, columns, rows.map(shown)))];
+    el("div", { class: "tall" }, unfolded(caption, columns, rows.map((row) => told(row).map(shown))))];
 }
 
 // In the table a value has as many digits as a reader can use; as CSV it has all of them.
-function shown(row) {
-  return row.map((cell) => (typeof cell === "number" ? Number(cell.toPrecision(6)) : cell ?? NONE));
+function shown(cell) {
+  return typeof cell === "number" ? Number(cell.toPrecision(6)) : cell ?? NONE;
 }
 
 // Comma-separated values as RFC 4180 has them.

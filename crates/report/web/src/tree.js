@@ -5,56 +5,62 @@ import * as Plot from "@observablehq/plot";
 import { anchor } from "./checks.js";
 import { el, section, table } from "./dom.js";
 import { figure, plot, SIDES, sidesLegend, partsLegend } from "./figure.js";
-import { count, number, percent, score } from "./format.js";
+import { count, format, number, percent, score } from "./format.js";
+import { definition, heading, isMeasured, isScore, median, ofTopics } from "./measures.js";
 import { series } from "./series.js";
 
 const TENTHS = 10;
 
-const LAYOUT = "Share of the leaves stored directly after the previous leaf in key order: 1 where a scan " +
-  "reads the disk from one end to the other.";
 const OCCUPANCY = "Share of the nodes (height) by fill level, in tenths of the largest node. Leaves hold files and names, inner " +
   "nodes buffer updates for them.";
 const AMPLIFICATION = "Bytes written to the disk per byte of keys and values received since the file system was created, by " +
   "purpose: the log, the leaves, each level of inner nodes above them, and maps and superblocks.";
 
-// Of comparisons; the share of leaves in a row stands among their layout scores.
-export function trees(comparisons) {
+// Of comparisons; their scores stand among the layout scores.
+export function trees({ comparisons, measures }) {
+  const ofTrees = ofTopics(measures, "tree");
   const seen = comparisons.filter((c) => SIDES.some((side) => c[side].tree));
-  if (seen.length === 0) return null;
+  const measured = comparisons.filter((c) => seen.includes(c) || ofTrees.some((measure) => isMeasured(c, measure)));
+  if (measured.length === 0) return null;
   const groups = seen.map((c) => ({
     name: c.name,
     trees: SIDES.filter((side) => c[side].tree).map((side) => ({ side, at: side, tree: c[side].tree })),
   }));
-  const rows = groups.flatMap(({ name, trees }) => trees.map(({ side, tree }) => ({ names: [name, side], tree })));
+  const rows = measured.flatMap((c) => SIDES.map((side) =>
+    ({ names: [c.name, side], tree: c[side].tree, value: (measure) => median(c[side], measure) })));
   return section("tree", "Tree on disk",
-    occupancy("tree-occupancy", groups, ""),
-    amplification("tree-amplification", groups.map((group) => ({ ...group, across: "side" }))),
-    numbers(["", "Side"], rows));
+    groups.length === 0 ? null : [occupancy("tree-occupancy", groups, ""),
+      amplification("tree-amplification", groups.map((group) => ({ ...group, across: "side" })))],
+    numbers(["", "Side"], rows, ofTrees));
 }
 
 // Of an experiment, by round.
-export function treesByRound(e) {
+export function treesByRound(e, measures) {
   if (e.trees.length === 0) return null;
   const name = ({ fs, option }) => [fs, option].filter(Boolean).join(", ");
   const names = [...new Set(e.trees.map(name))];
   const of = (wanted, side) => e.trees.filter((at) => name(at) === wanted && at.side === side)
-    .map(({ round, tree }) => ({ side, round, at: String(round), tree }));
+    .map(({ round, tree, values }) => ({ side, round, at: String(round), tree, values }));
   const last = (trees) => trees.slice(-1);
   const id = `${anchor(e)}-tree`;
-  const y = { label: "key-order layout score", unit: "", log: false };
-  const lines = names.flatMap((wanted) => SIDES.map((side) => {
+  const ofTrees = ofTopics(measures, "tree");
+  const lines = (measure) => names.flatMap((wanted) => SIDES.map((side) => {
     const [{ fs, option }] = e.trees.filter((at) => name(at) === wanted);
-    const points = of(wanted, side).map(({ round, tree }) => ({ x: round, y: tree.key_order_layout_score ?? NaN, low: null, high: null }));
+    const points = of(wanted, side).map(({ round, values }) => ({ x: round, y: values[measure.name] ?? NaN, low: null, high: null }));
     return { fs, disk: "", side, option, points };
   }));
-  const rows = e.trees.map((at) => ({ names: [name(at), at.side, count(at.round)], tree: at.tree }));
+  const drawn = (measure) => series(`${id}-${measure.name}`, {
+    title: heading(measure), x: e.round, y: { label: measure.label, unit: "", log: false }, lines: lines(measure), note: definition(measure), panels: "disk",
+  });
+  const rows = e.trees.map((at) =>
+    ({ names: [name(at), at.side, count(at.round)], tree: at.tree, value: (measure) => at.values[measure.name] ?? null }));
   return [
-    series(`${id}-layout`, { title: "Key-order layout of the tree", x: e.round, y, lines, note: LAYOUT, panels: "disk" }),
+    ofTrees.filter(isScore).map(drawn),
     occupancy(`${id}-occupancy`, names.map((wanted) => ({ name: wanted, trees: SIDES.flatMap((side) => last(of(wanted, side))) })),
       "After the last round."),
     amplification(`${id}-amplification`, names.flatMap((wanted) => SIDES.map((side) =>
       ({ name: `${wanted}, ${side}`, across: e.round.label, trees: of(wanted, side) })).filter(({ trees }) => trees.length > 0))),
-    el("details", {}, el("summary", {}, "Numbers of the tree"), numbers(["", "Side", e.round.label], rows)),
+    el("details", {}, el("summary", {}, "Numbers of the tree"), numbers(["", "Side", e.round.label], rows, ofTrees)),
   ];
 }
 
@@ -107,7 +113,8 @@ function parts(tree) {
 function amplification(id, groups) {
   const all = groups.flatMap(({ trees }) => trees.flatMap(({ tree }) => parts(tree)));
   const keys = [...new Map(all.map(([name, colour]) => [name, colour]))];
-  const top = Math.max(...groups.flatMap(({ trees }) => trees.map(({ tree }) => tree.write_amplification ?? 0)));
+  const written = (tree) => parts(tree).reduce((sum, [, , value]) => sum + (value ?? 0), 0);
+  const top = Math.max(...groups.flatMap(({ trees }) => trees.map(({ tree }) => written(tree))));
   return figure(id, "Write amplification by level", AMPLIFICATION, groups.map((group) => stack(group, top)), partsLegend(keys));
 }
 
@@ -133,25 +140,26 @@ function stack({ name, across, trees }, top) {
   };
 }
 
-// All that the figures show, as numbers.
-function numbers(names, rows) {
-  const levels = Math.max(...rows.map(({ tree }) => tree.levels.length));
+// All that the figures show, as numbers. A row is {names, tree, value}: the value of a measure, and the tree, if there is one.
+function numbers(names, rows, measures) {
+  const drawn = rows.filter(({ tree }) => tree);
+  const levels = Math.max(0, ...drawn.map(({ tree }) => tree.levels.length));
   const level = (i) => (i === 0 ? "leaves" : `level ${i}`);
   const each = Array.from({ length: levels }, (_, i) => i);
   const plain = names.map((label) => ({ label }));
   const numeric = (labels) => labels.map((label) => ({ label, number: true }));
-  const lie = ["Key-order layout score", "Layout score of their blocks", "Leaves", "Full", "Inner nodes", "Full"];
-  const written = ["Write amplification", "log", ...each.map(level), "maps and superblocks"];
+  const nodes = ["Layout score of the leaves' blocks", "Leaves", "Inner nodes"];
   const tenths = Array.from({ length: TENTHS }, (_, i) => `to ${percent((i + 1) / TENTHS)}`);
   const inner = (tree) => tree.levels.slice(1).reduce((sum, { nodes }) => sum + nodes, 0);
   return [
-    table("Order of the leaves, and fill levels of the nodes.", [...plain, ...numeric(lie)],
-      rows.map(({ names: of, tree }) => [...of, score(tree.key_order_layout_score), score(tree.layout_score),
-        count(tree.levels[0].nodes), percent(tree.leaf_occupancy), count(inner(tree)), percent(tree.inner_node_occupancy)])),
+    measures.length === 0 ? null : table("The tree.", [...plain, ...numeric(measures.map(heading))],
+      rows.map(({ names: of, value }) => [...of, ...measures.map((measure) => format(measure, value(measure)))])),
+    table("Its nodes.", [...plain, ...numeric(nodes)],
+      drawn.map(({ names: of, tree }) => [...of, score(tree.blocks_score), count(tree.levels[0].nodes), count(inner(tree))])),
     table("Nodes by fill level.", [...plain, { label: "Nodes" }, ...numeric(tenths)],
-      rows.flatMap(({ names: of, tree }) => kinds(tree).map(([kind, bins]) => [...of, kind, ...bins.map(count)]))),
-    table("Bytes written per byte received, by purpose.", [...plain, ...numeric(written)],
-      rows.map(({ names: of, tree }) => [...of, number(tree.write_amplification), number(tree.log_write_amplification),
+      drawn.flatMap(({ names: of, tree }) => kinds(tree).map(([kind, bins]) => [...of, kind, ...bins.map(count)]))),
+    table("Bytes written per byte received, by purpose.", [...plain, ...numeric(["log", ...each.map(level), "maps and superblocks"])],
+      drawn.map(({ names: of, tree }) => [...of, number(tree.log_write_amplification),
         ...each.map((i) => number(tree.levels[i]?.write_amplification)), number(tree.frame_write_amplification)])),
   ];
 }

@@ -2,7 +2,9 @@
 
 mod experiments;
 
+use results::measures::{self, Measure};
 use senesce_report::data::*;
+use std::collections::BTreeMap;
 
 const GIB: u64 = 1 << 30;
 const BLOCK: u64 = 4096;
@@ -10,6 +12,8 @@ const SIZE: u64 = 4 * GIB;
 
 /// Two file systems with all measures and a third with few, as after a quick run.
 pub fn page() -> Page {
+    let comparisons = comparisons();
+    let experiments = experiments::all();
     Page {
         title: "Example report: two file systems after years of use".into(),
         made: "2026-01-15T10:30:00Z".into(),
@@ -27,22 +31,27 @@ pub fn page() -> Page {
             ("Cold", "unmounted and mounted again, page cache, dentries and inodes dropped"),
             ("Modelled disk", "7200 rpm, 150 MiB/s, 8.5 ms average seek; service times counted, not slept"),
         ]),
-        comparisons: vec![
-            full("ext4", 1, 1.9, 1.05, 0.78, 0.30),
-            full("xfs </script> 70 %", u64::MAX, 3.4, 1.6, 0.55, 0.65),
-            Comparison {
-                name: "btrfs, quick run".into(),
-                fs: "btrfs".into(),
-                mkfs: "mkfs.btrfs disk.img".into(),
-                size_bytes: SIZE,
-                profile: "douceur".into(),
-                fullness: Some(0.5),
-                ..Comparison::default()
-            },
-        ],
-        experiments: experiments::all(),
+        measures: MeasureInfo::of(&comparisons, &experiments),
+        comparisons,
+        experiments,
         notes: vec!["This is an example: every number on this page is invented.".into()],
     }
+}
+
+fn comparisons() -> Vec<Comparison> {
+    vec![
+        full("ext4", 1, 1.9, 1.05, 0.78, 0.30),
+        full("xfs </script> 70 %", u64::MAX, 3.4, 1.6, 0.55, 0.65),
+        Comparison {
+            name: "btrfs, quick run".into(),
+            fs: "btrfs".into(),
+            mkfs: "mkfs.btrfs disk.img".into(),
+            size_bytes: SIZE,
+            profile: "douceur".into(),
+            fullness: Some(0.5),
+            ..Comparison::default()
+        },
+    ]
 }
 
 fn table(rows: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -61,14 +70,33 @@ fn full(name: &str, seed: u64, modelled: f64, measured: f64, score: f64, scatter
         seed,
         aged: side(9.0 * modelled, 2.1 * measured, score, scatter),
         unaged: side(9.0, 2.1, 0.995, 0.0),
-        aging_ratio: interval(measured, 0.03),
-        modelled_ratio: interval(modelled, 0.04),
+        ratios: values([
+            (measures::MODELLED_HDD_S_PER_GIB, interval(modelled, 0.04)),
+            (measures::SCAN_S_PER_GIB, interval(measured, 0.03)),
+        ]),
+        modelled: headline(measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk"),
+        measured: headline(measures::SCAN_S_PER_GIB, "here"),
+        modelled_disk: "hdd-7200".into(),
         aging: aging(),
     }
 }
 
-fn interval(median: f64, half: f64) -> Option<Interval> {
-    Some(Interval { median, low: Some(median * (1.0 - half)), high: Some(median * (1.0 + half)), n: 5 })
+fn headline(measure: Measure, how: &str) -> Option<Headline> {
+    Some(Headline { measure: measure.name.into(), how: how.into() })
+}
+
+/// Values by the names of their measures.
+pub fn values<V, const N: usize>(values: [(Measure, V); N]) -> BTreeMap<String, V> {
+    values.map(|(measure, value)| (measure.name.to_owned(), value)).into()
+}
+
+fn interval(median: f64, half: f64) -> Interval {
+    Interval { median, low: Some(median * (1.0 - half)), high: Some(median * (1.0 + half)), n: 5 }
+}
+
+/// A value that is the same in every repetition.
+pub fn exact(median: f64) -> Interval {
+    Interval { median, low: None, high: None, n: 1 }
 }
 
 fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
@@ -83,8 +111,10 @@ fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
         SizeClass {
             upper_bytes: 1 << power,
             files: 40_000 >> power.abs_diff(14),
-            layout_score: (power > 12).then(|| (1.0 - lost).max(0.05)),
-            degree_of_fragmentation: Some(1.0 + lost * f64::from(power - 11)),
+            values: values([
+                (measures::LAYOUT_SCORE, (power > 12).then(|| (1.0 - lost).max(0.05))),
+                (measures::DEGREE_OF_FRAGMENTATION, Some(1.0 + lost * f64::from(power - 11))),
+            ]),
         }
     };
     let scan = |repetition: u64| Measurement {
@@ -94,19 +124,22 @@ fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
         value: measured * (1.0 + 0.01 * repetition as f64),
     };
     Side {
-        scan_s_per_gib: interval(measured, 0.03),
-        modelled_hdd_s_per_gib: interval(modelled, 0.04),
-        dynamic_layout_score: interval(score * 0.9, 0.02),
-        layout_score: Some(score),
-        scan_layout_score: Some(score * 0.93),
-        degree_of_fragmentation: Some(1.0 + 4.0 * (1.0 - score)),
-        free_extents: if aged { 14_203 } else { 61 },
-        free_mean_bytes: if aged { 90_624.0 } else { 21_100_000.5 },
-        free_largest_bytes: if aged { 9 << 20 } else { 700 << 20 },
+        values: values([
+            (measures::SCAN_S_PER_GIB, interval(measured, 0.03)),
+            (measures::MODELLED_HDD_S_PER_GIB, interval(modelled, 0.04)),
+            (measures::SCAN_REQUESTS, exact(if aged { 61_204.0 } else { 9_310.0 })),
+            (measures::DYNAMIC_LAYOUT_SCORE, interval(score * 0.9, 0.02)),
+            (measures::LAYOUT_SCORE, exact(score)),
+            (measures::SCAN_LAYOUT_SCORE, exact(score * 0.93)),
+            (measures::DEGREE_OF_FRAGMENTATION, exact(1.0 + 4.0 * (1.0 - score))),
+            (measures::FREE_EXTENTS, exact(if aged { 14_203.0 } else { 61.0 })),
+            (measures::FREE_MEAN_BYTES, exact(if aged { 90_624.0 } else { 21_100_000.5 })),
+            (measures::FREE_LARGEST_BYTES, exact(f64::from(if aged { 9 << 20 } else { 700 << 20 }))),
+            (measures::NEW_FILE_BYTES, exact(f64::from(64 << 20))),
+            (measures::NEW_FILE_FRAGMENTS, exact(if aged { 212.0 } else { 1.0 })),
+        ]),
         free_histogram: (12..31).map(free).collect(),
         by_size: (12..29).map(class).collect(),
-        new_file_fragments: Some(if aged { 212 } else { 1 }),
-        new_file_bytes: Some(64 << 20),
         tree: None,
         block_map: block_map(scatter),
         raw: (1..=5).map(scan).collect(),
@@ -159,19 +192,21 @@ fn aging() -> Aging {
         "larger",
     ];
     Aging {
-        operations: 1_204_331,
-        creations: 622_100,
-        deletions: 582_231,
-        overwrites: 12.4,
-        bound_operations: 1_204_331,
-        bound_overwrites: 12.4,
-        operations_per_s: 18_430.0,
-        live_files: 39_869,
+        values: values([
+            (measures::OPERATIONS, 1_204_331.0),
+            (measures::CREATIONS, 622_100.0),
+            (measures::DELETIONS, 582_231.0),
+            (measures::OVERWRITES, 12.4),
+            (measures::BOUND_OPERATIONS, 1_204_331.0),
+            (measures::BOUND_OVERWRITES, 12.4),
+            (measures::OPERATIONS_PER_S, 18_430.0),
+            (measures::LIVE_FILES, 39_869.0),
+            (measures::AGE_RMS_ERROR, 0.0004),
+            (measures::SIZE_RMS_ERROR, 0.0011),
+            (measures::DEPTH_RMS_ERROR, 0.0009),
+            (measures::FIT_P_VALUE, 0.998),
+        ]),
         stopped_by: "the profile was reached".into(),
-        age_rms_error: 0.0004,
-        size_rms_error: 0.0011,
-        depth_rms_error: 0.0009,
-        fit_p_value: 0.998,
         age: bins(&["0 – 2 %", "2 – 5 %", "5 – 12 %", "12 – 25 %", "25 – 50 %", "50 – 100 %"], 1.0),
         size: bins(&sizes, 3.0),
         depth: bins(&["0", "1", "2", "3", "4", "5", "6", "7", "8 and more"], 4.0),
