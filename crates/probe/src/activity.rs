@@ -5,10 +5,10 @@ mod fanotify;
 mod inotify;
 
 use crate::{Error, Result};
-use activity::Collected;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, FileType, StatxFlags, statx};
+use snapshot::activity::Collected;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -62,7 +62,7 @@ pub struct Recording {
     pub duration: Duration,
 }
 
-/// A source of file events. Times are those of [`activity::Collector`].
+/// A source of file events. Times are those of [`snapshot::activity::Collector`].
 trait EventSource {
     /// A descriptor that polls as readable when events are pending.
     fn ready(&self) -> BorrowedFd<'_>;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Error {
     #[error(transparent)]
-    Activity(#[from] activity::ActivityError),
+    Activity(#[from] snapshot::activity::ActivityError),
     #[error(transparent)]
     Workload(workload::Error),
     #[error(transparent)]

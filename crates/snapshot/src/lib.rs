@@ -1,7 +1,8 @@
 //! Snapshots of the metadata of a file system. Smith and Seltzer took one every night of their department's
 //! file systems (File System Aging, SIGMETRICS 1997, §3.1) to derive a workload that ages another file system
-//! the same way.
+//! the same way. Files that no snapshot contains are in [`activity`].
 
+pub mod activity;
 mod check;
 mod diff;
 mod encoded;

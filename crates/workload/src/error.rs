@@ -59,7 +59,7 @@ pub enum Error {
     FileSystem(#[from] fs::Error),
     /// Short-lived files cannot be generated.
     #[error(transparent)]
-    Activity(#[from] activity::ActivityError),
+    Activity(#[from] snapshot::activity::ActivityError),
     /// A rank of a shared aging failed.
     #[error(transparent)]
     Ranks(#[from] ranks::Error),

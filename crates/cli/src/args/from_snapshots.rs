@@ -1,9 +1,9 @@
 //! Arguments of `senesce trace from-snapshots`.
 
 use crate::units;
-use activity::ActivitySet;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use snapshot::activity::ActivitySet;
 use std::path::PathBuf;
 use std::time::Duration;
 use workload::snapshots::{Deletions, Options, Placement, ShortLived, Updates};

@@ -3,11 +3,11 @@
 use crate::args::{ActivityAction, LogFormat, WatchBy};
 use crate::output;
 use crate::progress::Progress;
-use ::activity::{ActivitySet, ActivityStat, BPFTRACE_SCRIPT, Collected, Format};
 use anyhow::Result;
 use probe::activity::{RecordingGaps, Watcher, utc_offset_s, watch};
 use results::Watch as _;
 use serde::Serialize;
+use snapshot::activity::{ActivitySet, ActivityStat, BPFTRACE_SCRIPT, Collected, Format};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -137,7 +137,7 @@ fn import(from: LogFormat, logs: &[PathBuf], to: &Path, json: bool) -> Result<()
         LogFormat::Nfsdump => (Format::Nfsdump, "nfsdump"),
     };
     ActivitySet::check_path(to)?;
-    let imported = ::activity::import(format, logs, &utc_offset_s)?;
+    let imported = snapshot::activity::import(format, logs, &utc_offset_s)?;
     let numbers = Numbers::of(&imported.collected);
     let source = format!("imported from {name}, {} lines", imported.lines);
     ActivitySet { profiles: imported.collected.profiles, source }.save(to)?;

@@ -3,9 +3,9 @@
 use crate::args::Verify;
 use crate::output::{self, number};
 use crate::progress::Progress;
-use activity::ActivitySet;
 use anyhow::Result;
 use run::{Case, Location, Verified, VerifySpec, VolumeConfig};
+use snapshot::activity::ActivitySet;
 use workload::snapshots::{Options, ShortLived, snapshot_files};
 use workload::synthetic::SyntheticOptions;
 

@@ -4,7 +4,6 @@
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::cell::Cell;
 use crate::spec::Scale;
-use activity::ActivitySet;
 use fs::Location;
 use results::Measurement;
 use results::measures::{self, Measure};
@@ -13,6 +12,7 @@ use run::checkpoint::ONLY;
 use run::verify::{Case, Verified, compare_sides};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use snapshot::activity::ActivitySet;
 use workload::snapshots::{Options, ShortLived};
 use workload::synthetic::SyntheticOptions;
 

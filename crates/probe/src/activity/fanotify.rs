@@ -5,9 +5,9 @@
 
 use super::{EventSource, RecordingGaps, examine, now_ms, now_s};
 use crate::{Error, Result};
-use activity::{Collected, Collector, FileNo};
 use rustix::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use rustix::fs::{Mode, OFlags, fstat};
+use snapshot::activity::{Collected, Collector, FileNo};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::io;

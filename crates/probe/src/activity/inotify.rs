@@ -5,11 +5,11 @@
 
 use super::{EventSource, RecordingGaps, examine, now_ms, now_s};
 use crate::{Error, Result};
-use activity::{Collected, Collector, FileNo};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
+use snapshot::activity::{Collected, Collector, FileNo};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use activity::{Action, ActivityProfile, DAY_MS};
+use snapshot::activity::{Action, ActivityProfile, DAY_MS};
 use trace::DirId;
 
 use super::options::ShortLived;
@@ -145,7 +145,7 @@ fn middle_of_profile(profile: &ActivityProfile) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use activity::Event;
+    use snapshot::activity::Event;
 
     const HOUR_NS: i64 = DAY_NS / 24;
     const A: DirId = DirId(1);
@@ -201,7 +201,7 @@ mod tests {
     fn days_are_cut_and_their_quota_adds_up() {
         assert_eq!(days(0, DAY_NS / 24), std::slice::from_ref(&(0..DAY_NS / 24)));
         assert_eq!(days(5, 5 + 3 * DAY_NS).len(), 3);
-        let set = activity::ActivitySet::builtin();
+        let set = snapshot::activity::ActivitySet::builtin();
         let short_lived = ShortLived { set, bytes_per_profile: 100 };
         let mut quota = Quota::new(250, &short_lived);
         let count: Vec<usize> = days(0, 4 * DAY_NS).iter().map(|day| quota.next(day)).collect();

@@ -250,7 +250,12 @@ impl ActivePlan {
     }
 
     /// Adds the short-lived files of a day; returns their number.
-    fn begin_day(&mut self, day: Range<i64>, profiles: usize, set: &[activity::ActivityProfile]) -> u64 {
+    fn begin_day(
+        &mut self,
+        day: Range<i64>,
+        profiles: usize,
+        set: &[snapshot::activity::ActivityProfile],
+    ) -> u64 {
         self.day_end = day.end;
         let mut busy = DirectoryActivity::new(day.clone());
         let today = self.plan.turns[self.turn..].iter().take_while(|(at, _)| *at < day.end);

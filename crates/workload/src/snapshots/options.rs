@@ -1,7 +1,7 @@
 //! Options that fill in information missing from snapshots.
 
-use activity::ActivitySet;
 use serde::{Deserialize, Serialize};
+use snapshot::activity::ActivitySet;
 
 /// The directories of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

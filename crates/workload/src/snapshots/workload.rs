@@ -4,10 +4,10 @@ use super::{Extracted, Options, ShortLived, check_series, snapshot_files};
 use crate::interface::last_of;
 use crate::traced::Traced;
 use crate::{Driver, Error, Pinned, Start, Workload};
-use activity::ActivitySet;
 use digest::Digest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use snapshot::activity::ActivitySet;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,7 +5,6 @@ mod cases;
 pub mod history;
 mod model;
 
-use activity::{Action, ActivityProfile, ActivitySet, Event};
 use history::{BLOCK, DAY_NS, History, Keeps, three_days};
 use model::Model;
 use proptest::prelude::*;
@@ -14,6 +13,7 @@ use senesce_workload::snapshots::{
     ChangeCounts, Deletions, Extracted, Options, Placement, ShortLived, Summary, Updates, check_series,
     snapshot_files,
 };
+use snapshot::activity::{Action, ActivityProfile, ActivitySet, Event};
 use snapshot::{ChangeKind, Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, diff};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace::{Op, Source, ValidatingSource};

@@ -10,7 +10,7 @@
 //!
 //! The sum covers all bytes before its line.
 
-use crate::{Action, ActivityError, ActivityProfile, ActivitySet, Event};
+use super::{Action, ActivityError, ActivityProfile, ActivitySet, Event};
 use digest::Digest;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};

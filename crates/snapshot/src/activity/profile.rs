@@ -1,6 +1,6 @@
 //! The short-lived files of one directory on one day.
 
-use crate::ActivityError;
+use super::ActivityError;
 
 /// Milliseconds per day.
 pub const DAY_MS: u32 = 24 * 60 * 60 * 1000;

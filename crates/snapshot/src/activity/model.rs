@@ -13,7 +13,7 @@
 //! The figures on bytes and lifetimes cover all files deleted during those studies; here they are applied to
 //! files that are deleted on the day of their creation. The shapes of the distributions are our own choice.
 
-use crate::{ActivitySet, Collector, DAY_MS};
+use super::{ActivitySet, Collector, DAY_MS};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
@@ -62,7 +62,7 @@ pub(crate) fn profiles(seed: u64) -> ActivitySet {
     }
 }
 
-fn profile(random: &mut Random) -> crate::ActivityProfile {
+fn profile(random: &mut Random) -> super::ActivityProfile {
     let files = random.log_uniform(FILES) as u32;
     let peak_ms = random.uniform(PEAK_HOURS) * HOUR_MS;
     let mut lives = Vec::new();
@@ -84,7 +84,7 @@ fn profile(random: &mut Random) -> crate::ActivityProfile {
 }
 
 /// The profile of files with the given times of creation and deletion and sizes, by time of creation.
-fn collect(mut lives: Vec<(i64, i64, u64)>) -> crate::ActivityProfile {
+fn collect(mut lives: Vec<(i64, i64, u64)>) -> super::ActivityProfile {
     lives.sort_unstable();
     let mut events: Vec<(i64, usize, Option<u64>)> = Vec::new();
     for (file, (created_ms, deleted_ms, bytes)) in lives.into_iter().enumerate() {
@@ -144,7 +144,7 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ActivityStat;
+    use crate::activity::ActivityStat;
 
     #[test]
     fn profiles_depend_only_on_seed() {

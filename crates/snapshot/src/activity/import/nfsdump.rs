@@ -13,7 +13,7 @@
 //! ```
 
 use super::{Importer, Zone, local, milliseconds};
-use crate::{Collected, Collector, FileNo};
+use crate::activity::{Collected, Collector, FileNo};
 use std::collections::HashMap;
 
 /// Limit of the number of calls that wait for a reply, because replies can be lost.
@@ -249,8 +249,8 @@ fn hexadecimal(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Format::Nfsdump;
-    use crate::import::testing::{damaged, files, read};
+    use crate::activity::Format::Nfsdump;
+    use crate::activity::import::testing::{damaged, files, read};
     use proptest::prelude::*;
 
     const LOG: &str = r#"100.000110 30.0320 31.0801 U C3 a1 8 create fh 6189 name "x y" how U mode 1a4 euid 0 egid 0 con = 82 len = 82

@@ -8,7 +8,7 @@
 mod syntax;
 
 use super::{Importer, Zone, local, milliseconds};
-use crate::{Collected, Collector, DAY_MS, FileNo};
+use crate::activity::{Collected, Collector, DAY_MS, FileNo};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use syntax::{Arg, Call, Returned};
 
@@ -360,8 +360,8 @@ impl Importer for Strace<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Format::Strace;
-    use crate::import::testing::{damaged, files, read};
+    use crate::activity::Format::Strace;
+    use crate::activity::import::testing::{damaged, files, read};
     use proptest::prelude::*;
 
     const LOG: &str = r#"10    100.000000 execve("/bin/sh", ["sh", "-c", "a, (b"], 0x7ffd /* 20 vars */) = 0

@@ -1,6 +1,6 @@
 //! Collects profiles from creations and deletions of files.
 
-use crate::{Action, ActivityProfile, DAY_MS, Event};
+use super::{Action, ActivityProfile, DAY_MS, Event};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 

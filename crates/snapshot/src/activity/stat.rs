@@ -1,6 +1,6 @@
 //! Statistics of short-lived files.
 
-use crate::{Action, ActivitySet};
+use super::{Action, ActivitySet};
 use serde::Serialize;
 
 /// Bounds of lifetimes in seconds, including those of the publications.
@@ -131,7 +131,7 @@ fn median(numbers: impl Iterator<Item = u64>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Collector;
+    use crate::activity::Collector;
 
     #[test]
     fn statistics_match_files() {

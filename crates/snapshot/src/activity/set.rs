@@ -1,6 +1,6 @@
 //! Sets of profiles.
 
-use crate::{ActivityError, ActivityProfile, file, model};
+use super::{ActivityError, ActivityProfile, file, model};
 use std::path::Path;
 
 /// Profiles and their origin.

@@ -1,7 +1,7 @@
 //! Parser for the output of [our bpftrace script](super::BPFTRACE_SCRIPT).
 
 use super::{Importer, Zone, local};
-use crate::{Collected, Collector, FileNo};
+use crate::activity::{Collected, Collector, FileNo};
 use std::collections::HashMap;
 
 /// The first words of the output, with its version.
@@ -83,8 +83,8 @@ fn plausible(ms: &i64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::Format::Bpftrace;
-    use crate::import::testing::{damaged, files, read};
+    use crate::activity::Format::Bpftrace;
+    use crate::activity::import::testing::{damaged, files, read};
     use proptest::prelude::*;
 
     const LOG: &str = "Attaching 7 probes...\n\

@@ -4,7 +4,7 @@ mod bpftrace;
 mod nfsdump;
 mod strace;
 
-use crate::{ActivityError, Collected};
+use super::{ActivityError, Collected};
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -125,14 +125,14 @@ fn local(ms: i64, zone: Zone<'_>) -> i64 {
 #[cfg(test)]
 mod testing {
     use super::*;
-    use crate::{Action, ActivityStat};
+    use crate::activity::{Action, ActivityStat};
 
     /// Imports a text; returns files as (milliseconds of creation and of deletion, bytes), by profile.
     pub fn files(format: Format, text: &str) -> Vec<Vec<(u32, u32, u64)>> {
         read(format, text.as_bytes()).unwrap().collected.profiles.iter().map(profile).collect()
     }
 
-    fn profile(profile: &crate::ActivityProfile) -> Vec<(u32, u32, u64)> {
+    fn profile(profile: &crate::activity::ActivityProfile) -> Vec<(u32, u32, u64)> {
         let mut files: Vec<(u32, u32, u64)> = Vec::new();
         for event in &profile.events {
             match event.action {
@@ -160,7 +160,10 @@ mod testing {
         bytes.truncate(bytes.len() - cut % bytes.len());
         match read(format, &bytes) {
             Ok(imported) => {
-                let set = crate::ActivitySet { profiles: imported.collected.profiles, source: String::new() };
+                let set = crate::activity::ActivitySet {
+                    profiles: imported.collected.profiles,
+                    source: String::new(),
+                };
                 ActivityStat::of(&set);
             }
             Err(error) => {
