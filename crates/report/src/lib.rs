@@ -1,4 +1,5 @@
-//! The report: one self-contained HTML page, drawn in the browser from numbers embedded in it.
+//! The report: one self-contained HTML page, drawn in the browser from numbers embedded in it; and the [`live`]
+//! page, which draws running and finished runs with the same parts.
 //!
 //! [`data`] is the interface between results and the page; [`render`] combines the numbers, the style and the
 //! script (`web/`, bundled into `web/dist/page.js`) in one file that needs no network.
@@ -11,6 +12,7 @@ mod from_series;
 mod from_store;
 mod from_tree;
 mod from_verify;
+pub mod live;
 mod page;
 
 pub use data::Page;

@@ -3,8 +3,8 @@
 use crate::args::Serve;
 use crate::output;
 use anyhow::Result;
+use report::live::{Place, Server, Token};
 use results::StoreLocation;
-use serve::{Place, Server, Token};
 use std::path::Path;
 
 pub fn run(args: &Serve) -> Result<()> {

@@ -1,11 +1,11 @@
 //! The list of all runs.
 
 use super::{Frame, PageError, state, time};
-use crate::clock::{number, stamp, stretch};
-use crate::html::Html;
-use crate::list::{ORDERS, PAGE, Row, Selection, rows};
-use crate::query::Query;
-use crate::stores::{Place, RunAt};
+use crate::live::clock::{number, stamp, stretch};
+use crate::live::html::Html;
+use crate::live::list::{ORDERS, PAGE, Row, Selection, rows};
+use crate::live::query::Query;
+use crate::live::stores::{Place, RunAt};
 use results::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! The access token for users on other machines.
 
-use crate::Error;
+use super::Error;
 use std::io::Read as _;
 use std::path::Path;
 

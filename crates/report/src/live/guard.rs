@@ -1,7 +1,7 @@
 //! Access control.
 
-use crate::query::Query;
-use crate::token::Token;
+use super::query::Query;
+use super::token::Token;
 use axum::extract::Request;
 use axum::http::header::{ALLOW, COOKIE, HOST, SET_COOKIE, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};

@@ -1,7 +1,7 @@
 //! Filters, sorts and paginates the list of runs.
 
-use crate::query::Query;
-use crate::stores::{Opened, RunAt};
+use super::query::Query;
+use super::stores::{Opened, RunAt};
 use results::Progress;
 use std::cmp::Ordering;
 

@@ -1,6 +1,6 @@
 //! The frame of every page: head, navigation, main part.
 
-use crate::html::Html;
+use crate::live::html::Html;
 
 /// The frame of a page.
 pub struct Frame<'a> {

@@ -1,10 +1,10 @@
 //! Comparison of two runs.
 
 use super::{Frame, PageError, open, state, title};
-use crate::clock::number;
-use crate::html::Html;
-use crate::query::Query;
-use crate::stores::{Opened, Place, RunAt};
+use crate::live::clock::number;
+use crate::live::html::Html;
+use crate::live::query::Query;
+use crate::live::stores::{Opened, Place, RunAt};
 use results::{Interval, Run};
 use run::{Compared, RunComparison, compare_runs};
 
@@ -28,7 +28,7 @@ pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Result<String, PageError
                         html.link(&at.address(), title(run));
                         html.text(", ");
                         state(html, opened.state(run));
-                        html.text(format!(", started {}", crate::clock::time(&run.started)));
+                        html.text(format!(", started {}", crate::live::clock::time(&run.started)));
                     });
                 });
             }

@@ -9,8 +9,8 @@ pub use compare::compare;
 pub use list::list;
 pub use run::run;
 
-use crate::html::Html;
-use crate::stores::{Opened, Place, RunAt};
+use super::html::Html;
+use super::stores::{Opened, Place, RunAt};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use frame::Frame;
@@ -99,5 +99,5 @@ fn meaning(state: &str) -> Option<&'static str> {
 
 /// A time, for people and for programs.
 fn time(html: &mut Html, stamp: &str) {
-    html.leaf("time", &[("datetime", stamp)], crate::clock::time(stamp));
+    html.leaf("time", &[("datetime", stamp)], super::clock::time(stamp));
 }

@@ -90,7 +90,7 @@ async fn connection(mut stream: TcpStream, pages: Router, head_time: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use crate::Server;
+    use crate::live::Server;
     use std::io::{Read as _, Write as _};
     use std::net::TcpStream;
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,10 +1,10 @@
 //! One run: its progress, partial figures, measurements and conditions.
 
 use super::{Frame, PageError, meaning, open, state, time, title};
-use crate::clock::{number, stamp, stretch};
-use crate::html::Html;
-use crate::query::Query;
-use crate::stores::{Opened, Place, RunAt};
+use crate::live::clock::{number, stamp, stretch};
+use crate::live::html::Html;
+use crate::live::query::Query;
+use crate::live::stores::{Opened, Place, RunAt};
 use results::{Interval, Measurement, Progress, Run, median_interval};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const EVERY: u32 = 2;
 pub fn run(places: &[Place], at: RunAt) -> Result<String, PageError> {
     let opened = open(places, at)?;
     let run = opened.run(at.run.0).expect("the run was found");
-    let (page, numbers) = report::from_run(&opened.store, run)
+    let (page, numbers) = crate::from_run(&opened.store, run)
         .and_then(|page| Ok((page, opened.store.measurements(run.id)?)))?;
     let (title, state) = (title(run), opened.state(run));
     let progress = opened.progress(run);
@@ -55,7 +55,7 @@ pub fn run(places: &[Place], at: RunAt) -> Result<String, PageError> {
             )
         });
         html.leaf("div", &[("id", "report"), ("data-part", "-")], "");
-        html.data("data", &report::embedded(&page));
+        html.data("data", &crate::embedded(&page));
         html.el("section", &[("aria-labelledby", "numbers")], |html| {
             html.leaf("h2", &[("id", "numbers")], "Numbers");
             html.el("div", &[("id", "numbers-so-far"), ("data-live", "-")], |html| {

@@ -1,9 +1,9 @@
 //! Routes URLs to pages, and completes the responses.
 
-use crate::guard::Guard;
-use crate::pages::{self, PageError};
-use crate::query::Query;
-use crate::stores::{Place, RunAt};
+use super::guard::Guard;
+use super::pages::{self, PageError};
+use super::query::Query;
+use super::stores::{Place, RunAt};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
@@ -15,8 +15,8 @@ use axum::routing::get;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-const LIVE_SCRIPT: &str = include_str!("../web/live.js");
-const LIVE_STYLE: &str = include_str!("../web/live.css");
+const LIVE_SCRIPT: &str = include_str!("../../web/live.js");
+const LIVE_STYLE: &str = include_str!("../../web/live.css");
 
 /// Headers of every response: no content from other sites, no frames, no type sniffing, no referrer.
 const ALWAYS: [(&str, &str); 6] = [
@@ -41,9 +41,9 @@ pub fn router(places: Vec<Place>, guard: Guard) -> Router {
         .route("/", get(list))
         .route("/compare", get(compare))
         .route("/run/{*run}", get(run))
-        .route("/style.css", get(|| async { part("text/css", [report::STYLE, LIVE_STYLE].concat()) }))
+        .route("/style.css", get(|| async { part("text/css", [crate::STYLE, LIVE_STYLE].concat()) }))
         .route("/live.js", get(|| async { part("text/javascript", LIVE_SCRIPT.to_owned()) }))
-        .route("/page.js", get(|| async { part("text/javascript", report::SCRIPT.to_owned()) }))
+        .route("/page.js", get(|| async { part("text/javascript", crate::SCRIPT.to_owned()) }))
         .fallback(|| async { no_such_page() })
         .layer(from_fn_with_state(Arc::new(guard), answer))
         .with_state(Places::from(places))
