@@ -37,7 +37,7 @@ fn several_ranks_without_mpi_are_refused() {
     let mut alone =
         lab.command(["bench", "metadata", "--interface", "null", "--precreate", "9", "--iterations", "9"]);
     assert!(alone.env("OMPI_COMM_WORLD_SIZE", "1").status().unwrap().success());
-    lab.refused("bench metadata --interface mpi-io --root out", "needs MPI");
+    lab.refused("bench metadata --interface mpi-io --root out", "--features mpi");
 }
 
 #[cfg(feature = "mpi")]

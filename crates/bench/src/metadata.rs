@@ -7,6 +7,7 @@
 //! data sets, and the data sets.
 
 mod access_pattern;
+mod backend;
 mod contents;
 mod error;
 mod import;
@@ -17,7 +18,6 @@ mod object;
 mod outcome;
 mod published;
 mod rank;
-mod remote;
 mod run;
 mod run_info;
 mod samples;
@@ -26,16 +26,16 @@ mod subprocess;
 mod tally;
 mod timeline;
 
+pub use backend::{Backend, ObjectLocation};
 pub use contents::{ContentGenerator, Mismatch, SizeDistribution};
 pub use error::Error;
 pub use import::{ImportedPhase, ImportedResults, import};
-pub use interface::{Interface, InterfaceError, Null, Posix};
+pub use interface::{Interface, InterfaceError, InterfaceKind, LocationKind, Null, Open, Posix};
 pub use latency::{Latencies, Op, Quantiles};
-pub use launch::{Backend, Launch, Ranks, Task, follow, rank_main};
+pub use launch::{Launch, Ranks, Task, follow, rank_main};
 pub use object::{DataSet, Object};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
 pub use published::{heading, phase_line, rank_lines};
-pub use remote::{OpenRemote, Remote, Service, no_service};
 pub use run::{PhaseObserver, run};
 pub use run_info::RunInfo;
 pub use settings::{Phase, Phases, Settings, Stonewall, WaitingFactor};

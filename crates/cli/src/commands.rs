@@ -64,7 +64,7 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Run(_)
             | Command::Reproduce(_)
     ) {
-        mpi::require_single_process()?;
+        ranks::mpi::require_single_process()?;
     }
     // `disk mount` stays in the mount namespace of the caller, because other processes use the mount.
     if let Command::Disk(disk) = &args.command

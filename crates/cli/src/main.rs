@@ -31,7 +31,7 @@ fn main() -> ExitCode {
             }
         },
     };
-    mpi::finalize(status == 0);
+    ranks::mpi::finalize(status == 0);
     ExitCode::from(status)
 }
 

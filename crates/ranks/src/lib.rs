@@ -1,8 +1,10 @@
-//! Groups of ranks that run one job together: threads or processes of one machine. MPI has groups of its own.
+//! Groups of ranks that run one job together: threads or processes of one machine, or processes of [MPI](mpi)
+//! on many.
 
 mod alone;
 mod error;
 mod group;
+pub mod mpi;
 mod processes;
 mod threads;
 

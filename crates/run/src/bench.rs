@@ -9,7 +9,7 @@ pub use on::{OnAged, PhasePair, metadata_on, metadata_side};
 use crate::Error;
 use crate::work::Work;
 use bench::memory::{self, OccupiedMemory};
-use bench::metadata::{self, Interface, Launch, OpenRemote, Phase, PhaseOutcome, Task};
+use bench::metadata::{self, Interface, Launch, Phase, PhaseOutcome, Task};
 use disk::{MemoryLimit, Session};
 use ranks::Group;
 use results::measures::{self, MeasureInstance};
@@ -27,8 +27,6 @@ pub struct MetadataSpec {
     pub work: Option<PathBuf>,
     /// The operations, the ranks, and the location of the objects.
     pub task: Task,
-    /// Opens services.
-    pub remote: &'static OpenRemote,
     /// Maximum free memory during the run, in bytes.
     pub free_memory_bytes: Option<u64>,
     /// Maximum free memory for a moment between phases, in bytes, to empty caches.
@@ -133,7 +131,7 @@ fn recorded(
     let phases = recorder.phases;
     Ok(MetadataOutcome {
         name: spec.name.clone(),
-        interface: spec.task.backend.name().to_owned(),
+        interface: spec.task.backend.interface().to_owned(),
         ranks: spec.task.ranks.number(),
         memory: result?,
         phases,
@@ -172,9 +170,7 @@ fn limited(
             group.confine(&mut command)?;
             metadata::run_in_subprocess(&mut command, task, interrupted, recorder)
         }
-        (None, None) => {
-            Launch { task, remote: spec.remote, interrupted, rank_command: &spec.rank_command }.run(recorder)
-        }
+        (None, None) => Launch { task, interrupted, rank_command: &spec.rank_command }.run(recorder),
     };
     // An error of the store is more specific than the resulting abort of the run.
     recorder.failed.take().map_or(done.map_err(bench_error), Err)?;

@@ -1,61 +1,15 @@
 //! Starts the ranks of a run, on any machines, and runs it.
 
+use super::backend::Backend;
 use super::error::Error;
-use super::interface::{Interface, InterfaceError, Null, Posix};
+use super::interface::Interface;
 use super::outcome::PhaseOutcome;
-use super::remote::{OpenRemote, Remote};
 use super::run::{PhaseObserver, run};
 use super::settings::{Phase, Settings};
 use ranks::{Group, ProcessRank, Processes, ThreadRank, threads};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Command;
-
-/// The object storage, as serializable data: each rank opens it itself.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Backend {
-    /// None: measures the overhead of the benchmark.
-    Null,
-    /// Files below a directory.
-    Posix {
-        /// The directory, which must be new or empty.
-        root: PathBuf,
-    },
-    /// The same files, accessed through MPI-IO.
-    MpiIo {
-        /// The directory, which must be new or empty.
-        root: PathBuf,
-    },
-    /// A service.
-    Remote(Remote),
-}
-
-impl Backend {
-    /// The name of the interface.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Backend::Null => "null",
-            Backend::Posix { .. } => "posix",
-            Backend::MpiIo { .. } => "mpi-io",
-            Backend::Remote(remote) => remote.service.name(),
-        }
-    }
-
-    /// Opens the storage for a rank, a service through `remote`. MPI-IO is opened by the rank that has joined MPI.
-    pub fn open(&self, remote: &OpenRemote) -> Result<Box<dyn Interface>, InterfaceError> {
-        Ok(match self {
-            Backend::Null => Box::new(Null),
-            Backend::Posix { root } => Box::new(Posix::new(root)),
-            Backend::MpiIo { .. } => {
-                return Err(InterfaceError(
-                    "the interface mpi-io needs MPI; start the program with mpirun".to_owned(),
-                ));
-            }
-            Backend::Remote(service) => remote(service)?,
-        })
-    }
-}
 
 /// The kind and number of the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -95,7 +49,8 @@ pub struct Task {
 impl Task {
     /// Returns an error for an impossible task, as far as can be told before anything is created.
     pub fn check(&self) -> Result<(), Error> {
-        self.settings.check(self.ranks.number())
+        self.settings.check(self.ranks.number())?;
+        self.backend.check(self.ranks).map_err(|error| Error::Settings(error.0))
     }
 }
 
@@ -103,8 +58,6 @@ impl Task {
 pub struct Launch<'a> {
     /// The description of the run.
     pub task: &'a Task,
-    /// Opens services; ranks that are processes use the argument of [`rank_main`] instead.
-    pub remote: &'a OpenRemote,
     /// Whether a signal requested the end.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
     /// The command that starts a rank as a process; it calls [`rank_main`].
@@ -168,7 +121,7 @@ impl Launch<'_> {
     fn rank(&self, group: &mut dyn Group, observer: &mut dyn PhaseObserver) -> Result<(), Error> {
         let rank = group.rank();
         let mut interface =
-            self.task.backend.open(self.remote).map_err(|error| ranks::Error::Rank { rank, why: error.0 })?;
+            self.task.backend.open().map_err(|error| ranks::Error::Rank { rank, why: error.0 })?;
         let Task { settings, run_info, .. } = self.task;
         run(settings, group, interface.as_mut(), run_info.as_deref(), self.interrupted, observer)
     }
@@ -178,13 +131,13 @@ fn is_lost(error: &Error) -> bool {
     matches!(error, Error::Group(ranks::Error::Lost { .. }))
 }
 
-/// Runs one rank of a run that another process has started. `remote` opens services.
-pub fn rank_main(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+/// Runs one rank of a run that another process has started.
+pub fn rank_main(interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
     let (mut group, job) = ProcessRank::join()?;
     let job: Job = serde_json::from_slice(&job).map_err(|e| {
         Error::Settings(format!("ranks cannot be started by hand, only by the benchmark: {e}"))
     })?;
-    let mut interface = match job.backend.open(remote) {
+    let mut interface = match job.backend.open() {
         Ok(interface) => interface,
         Err(error) => {
             group.fail(&error.0);

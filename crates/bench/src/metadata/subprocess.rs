@@ -6,7 +6,6 @@
 use super::error::Error;
 use super::launch::{Launch, Task};
 use super::outcome::PhaseOutcome;
-use super::remote::OpenRemote;
 use super::run::PhaseObserver;
 use super::settings::Phase;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -56,10 +55,9 @@ pub fn run_in_subprocess(
     }
 }
 
-/// Runs the benchmark in the subprocess: reads the task from standard input and reports to standard output. `remote` opens services;
+/// Runs the benchmark in the subprocess: reads the task from standard input and reports to standard output.
 /// `rank_command` is the command that starts a rank.
 pub fn subprocess_main(
-    remote: &OpenRemote,
     interrupted: &(dyn Fn() -> bool + Sync),
     rank_command: &(dyn Fn() -> Command + Sync),
 ) -> Result<(), Error> {
@@ -69,7 +67,7 @@ pub fn subprocess_main(
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| stranger(e.to_string()))?;
     let task: Task = serde_json::from_str(&line()?).map_err(|e| stranger(e.to_string()))?;
     let mut relay = Relay { failed: None };
-    let done = Launch { task: &task, remote, interrupted, rank_command }.run(&mut relay);
+    let done = Launch { task: &task, interrupted, rank_command }.run(&mut relay);
     let said = match relay.failed.map_or(done, Err) {
         Ok(()) => Message::Done,
         Err(Error::Interrupted) => Message::Interrupted,

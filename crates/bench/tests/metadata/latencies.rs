@@ -24,10 +24,10 @@ impl PhaseObserver for Recorder {
 
 fn go(settings: &Settings, ranks: u32, most: usize) -> (Vec<PhaseOutcome>, Result<(), Error>) {
     let (settings, ranks) = (settings.clone(), Ranks::Threads(ranks));
-    let task = Task { settings, ranks, backend: Backend::Null, run_info: None };
+    let backend = Backend::new("null", ObjectLocation::default()).unwrap();
+    let task = Task { settings, ranks, backend, run_info: None };
     let rank_command = || Command::new("false");
-    let launch =
-        Launch { task: &task, remote: &no_service, interrupted: &|| false, rank_command: &rank_command };
+    let launch = Launch { task: &task, interrupted: &|| false, rank_command: &rank_command };
     let mut told = Recorder { outcomes: Vec::new(), most };
     let done = launch.run(&mut told);
     (told.outcomes, done)

@@ -1,6 +1,7 @@
 //! The metadata benchmark: on files, with threads or processes as ranks, and with all latencies recorded.
 
 mod files;
+mod interfaces;
 mod latencies;
 mod processes;
 

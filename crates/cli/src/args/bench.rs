@@ -2,7 +2,8 @@
 
 use super::personality::{Fio, Personality};
 use crate::units;
-use bench::metadata::{Phase, SizeDistribution, WaitingFactor};
+use bench::metadata::{InterfaceKind, Phase, SizeDistribution, WaitingFactor};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,21 +30,10 @@ pub enum BenchKind {
     MetadataSubprocess,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum InterfaceKind {
-    /// Files in directories
-    Posix,
-    /// Files through MPI-IO, under mpirun
-    MpiIo,
-    /// No operation: the overhead of the benchmark itself
-    Null,
-    /// Objects of an object store such as S3
-    #[value(alias = "s3")]
-    ObjectStore,
-    /// Rows of PostgreSQL
-    Postgres,
-    /// Documents of MongoDB
-    Mongodb,
+/// The interfaces of the metadata benchmark, those of other builds included.
+fn interfaces() -> PossibleValuesParser {
+    let value = |kind: &InterfaceKind| PossibleValue::new(kind.name).help(kind.help).aliases(kind.aliases);
+    InterfaceKind::all().into_iter().map(value).into()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -69,8 +59,8 @@ impl PhaseArg {
 #[derive(Args)]
 pub struct Metadata {
     /// Storage interface
-    #[arg(long, value_enum, default_value_t = InterfaceKind::Posix)]
-    pub interface: InterfaceKind,
+    #[arg(long, default_value = "posix", value_parser = interfaces())]
+    pub interface: String,
     /// Directory of the objects; must be new or empty
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,

@@ -10,8 +10,8 @@ use crate::commands::vm_dispatch;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use mpi::World;
 use ranks::Group as _;
+use ranks::mpi::World;
 use results::measures::{self, Measure};
 use run::checkpoint::CheckpointPair;
 use run::{AgeSpec, Aged, ProfileResult, RoundsResult};
@@ -27,7 +27,7 @@ pub fn run(args: &Age) -> Result<()> {
         return vm_dispatch::run(&dispatch);
     }
     if spec.workload.as_profile().is_none() {
-        mpi::require_single_process()?;
+        ranks::mpi::require_single_process()?;
     }
     if let Some(world) = World::join(disk::interrupted)? {
         return share(args, &spec, world);

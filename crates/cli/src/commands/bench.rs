@@ -3,23 +3,21 @@
 mod fio;
 mod metadata;
 mod personality;
-mod remote;
 mod subject;
 
 use crate::args::BenchKind;
 use anyhow::Result;
+use ranks::mpi::World;
 use std::process::Command;
 
 pub fn run(kind: &BenchKind) -> Result<()> {
     match kind {
-        BenchKind::Metadata(args) => metadata::run(args, ::mpi::World::join(::disk::interrupted)?),
+        BenchKind::Metadata(args) => metadata::run(args, World::join(::disk::interrupted)?),
         BenchKind::Personality(args) => personality::run(args),
         BenchKind::Fio(args) => fio::run(args),
-        BenchKind::MetadataRank => Ok(::bench::metadata::rank_main(&remote::open, &disk::interrupted)?),
+        BenchKind::MetadataRank => Ok(::bench::metadata::rank_main(&disk::interrupted)?),
         BenchKind::MetadataSubprocess => {
-            Ok(::bench::metadata::subprocess_main(&remote::open, &disk::interrupted, &|| {
-                self_command("metadata-rank")
-            })?)
+            Ok(::bench::metadata::subprocess_main(&disk::interrupted, &|| self_command("metadata-rank"))?)
         }
     }
 }

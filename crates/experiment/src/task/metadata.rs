@@ -213,7 +213,7 @@ impl Benchmark<'_, '_> {
             self.task.limit_bytes().map(|bytes| MemoryLimit::new(self.at.session, bytes)).transpose()?;
         let mut command = (self.at.subprocess)();
         limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
-        let backend = Backend::Posix { root: target.root().join("objects") };
+        let backend = Backend::posix(target.root().join("objects"));
         let title = format!("{name}, {processes} processes");
         let mut recorder = Recorder {
             title,

@@ -1,9 +1,9 @@
 //! The store in a PostgreSQL database, in a separate schema: many machines can fill it concurrently.
 
 use super::sql::{Dialect, Failure, Row, Sql, Value};
+use services::{ColumnValue, Database};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
-use stores::{ColumnValue, Database};
 
 /// A database.
 pub(super) struct Postgres {
@@ -58,10 +58,7 @@ impl Postgres {
 
     /// Sends a request to the database, and repeats it if the connection was lost between two statements: figures take hours, and a server
     /// may be restarted meanwhile.
-    fn ask<T>(
-        &self,
-        action: impl Fn(&mut Database) -> Result<T, bench::metadata::InterfaceError>,
-    ) -> Result<T, Failure> {
+    fn ask<T>(&self, action: impl Fn(&mut Database) -> Result<T, services::Error>) -> Result<T, Failure> {
         let done = action(&mut self.database.borrow_mut());
         if done.is_ok() || self.within.get() || !self.database.borrow().is_closed() {
             return done.map_err(failure);
@@ -97,7 +94,7 @@ fn connect_again(url: &str) -> Result<Database, Failure> {
     }
 }
 
-fn failure(failure: bench::metadata::InterfaceError) -> Failure {
+fn failure(failure: services::Error) -> Failure {
     failure.0.into()
 }
 

@@ -67,7 +67,7 @@ pub fn metadata_on(
     let mut side = |turn: &mut Turn| -> Result<MetadataOutcome, Error> {
         let dir = turn.own_dir()?;
         turn.target.drop_caches()?;
-        let backend = Backend::Posix { root: dir.path().join("objects") };
+        let backend = Backend::posix(dir.path().join("objects"));
         let task = Task { backend, ..spec.task.clone() };
         let spec = MetadataSpec { name: metadata_side(on, turn.subject), task, ..spec.clone() };
         recorded(&spec, turn.store, None, turn.watch, seen)

@@ -1,7 +1,16 @@
 //! An interface that stores nothing and never fails, to measure the overhead of the benchmark.
 
-use super::{Interface, InterfaceError};
-use crate::metadata::object::{DataSet, Object};
+use super::{Interface, InterfaceError, InterfaceKind, LocationKind};
+use crate::metadata::{DataSet, Object};
+
+inventory::submit!(InterfaceKind {
+    name: "null",
+    aliases: &[],
+    help: "No operation: the overhead of the benchmark itself",
+    location: LocationKind::None,
+    check: |_, _| Ok(()),
+    open: Ok(|_| Ok(Box::new(Null))),
+});
 
 /// An interface that does nothing.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Files in directories, through ordinary system calls: a directory `RANK_NUMBER` per data set, and a file `file-ITEM` per object. Paths are
 //! relative to the root, as for a program that works there, so the depth of the root is not measured.
 
-use super::{Interface, InterfaceError};
-use crate::metadata::object::{DataSet, Object};
+use super::{Interface, InterfaceError, InterfaceKind, LocationKind};
+use crate::metadata::{DataSet, Object};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
@@ -10,6 +10,18 @@ use std::io::Write as _;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+inventory::submit!(InterfaceKind {
+    name: NAME,
+    aliases: &[],
+    help: "Files in directories",
+    location: LocationKind::Directory,
+    check: |_, _| Ok(()),
+    open: Ok(|location| Ok(Box::new(Posix::new(location.root()?)))),
+});
+
+/// The name of the interface.
+pub const NAME: &str = "posix";
 
 /// Objects are files below a directory.
 pub struct Posix {

@@ -2,17 +2,15 @@
 
 mod on;
 
-use super::remote;
-use crate::args::{InterfaceKind, Metadata};
+use crate::args::Metadata;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::metadata::{
-    self, Backend, Interface, InterfaceError, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
-    Stonewall, Task,
+    self, Backend, ObjectLocation, Phase, PhaseOutcome, Phases, Ranks, Settings, Stonewall, Task,
 };
-use mpi::World;
 use ranks::Group as _;
+use ranks::mpi::World;
 use run::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +25,7 @@ pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     let Some(mut world) = world else { return conduct(args, &spec, None) };
     let (rank, host) = (world.rank(), world.host());
     let here = || format!("rank {rank} on {host}");
-    let mut interface = open(&spec.task.backend).map_err(|error| anyhow!(error.0)).with_context(here)?;
+    let mut interface = spec.task.backend.open().map_err(|error| anyhow!(error.0)).with_context(here)?;
     if rank == 0 {
         return conduct(
             args,
@@ -41,11 +39,6 @@ pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
 
 fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
     let Some(world) = world else {
-        if matches!(args.interface, InterfaceKind::MpiIo) {
-            bail!(
-                "the interface mpi-io needs MPI: build the program with `--features mpi` and start it with mpirun"
-            );
-        }
         let ranks = args.ranks.unwrap_or(1);
         return Ok(if args.processes { Ranks::Processes(ranks) } else { Ranks::Threads(ranks) });
     };
@@ -56,14 +49,6 @@ fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
         bail!("--memory, --free-memory and --free-memory-between do not work with MPI");
     }
     Ok(Ranks::Mpi(world.ranks()))
-}
-
-/// Opens the storage interface of a rank under MPI.
-fn open(backend: &Backend) -> Result<Box<dyn Interface>, InterfaceError> {
-    match backend {
-        Backend::MpiIo { root } => mpi::mpi_io(root),
-        backend => backend.open(&remote::open),
-    }
 }
 
 /// Runs the benchmark and prints its results.
@@ -90,7 +75,7 @@ fn shown<'a>(
     written: &'a mut Result<()>,
 ) -> impl FnMut(&PhaseOutcome) + 'a {
     let Task { settings, backend, ranks, .. } = &spec.task;
-    let mut heading = Some(metadata::heading(settings, backend.name(), ranks.number()));
+    let mut heading = Some(metadata::heading(settings, backend.interface(), ranks.number()));
     move |outcome| {
         for failure in &outcome.failures {
             eprintln!("{failure}");
@@ -144,26 +129,21 @@ fn import(args: &Metadata, work: &Path) -> Result<()> {
 }
 
 fn backend(args: &Metadata) -> Result<Backend> {
-    let of_files = matches!(args.interface, InterfaceKind::Posix | InterfaceKind::Null);
-    if of_files && (args.url.is_some() || args.credentials.is_some()) {
-        bail!("--url and --credentials need a service: give --interface");
-    }
-    Ok(match args.interface {
-        InterfaceKind::Null => Backend::Null,
-        InterfaceKind::Posix => Backend::Posix { root: root(args)? },
-        InterfaceKind::MpiIo => Backend::MpiIo { root: root(args)? },
-        InterfaceKind::ObjectStore => remote::backend(args, Service::ObjectStore)?,
-        InterfaceKind::Postgres => remote::backend(args, Service::Postgres)?,
-        InterfaceKind::Mongodb => remote::backend(args, Service::Mongodb)?,
-    })
+    // Absolute, so that ranks in other processes find the same files.
+    let absolute = |path: &Option<PathBuf>| path.as_deref().map(std::path::absolute).transpose();
+    let location = ObjectLocation {
+        root: absolute(&args.root)?,
+        url: args.url.clone(),
+        credentials: absolute(&args.credentials)?,
+    };
+    Backend::new(&args.interface, location).map_err(|error| anyhow!(error.0))
 }
 
 fn spec_of(args: &Metadata, ranks: Ranks, backend: Backend) -> Result<MetadataSpec> {
     Ok(MetadataSpec {
-        name: args.name.clone().unwrap_or_else(|| backend.name().to_owned()),
+        name: args.name.clone().unwrap_or_else(|| backend.interface().to_owned()),
         work: args.work.clone(),
         task: Task { settings: settings(args)?, ranks, backend, run_info: Some(args.run_info.clone()) },
-        remote: &remote::open,
         memory_bytes: args.memory,
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
@@ -197,9 +177,4 @@ fn settings(args: &Metadata) -> Result<Settings> {
         // Absolute, so that ranks in other processes find the same file.
         latencies: args.latencies.as_deref().map(std::path::absolute).transpose()?,
     })
-}
-
-/// The directory of the objects, absolute, so that ranks in other processes find it.
-fn root(args: &Metadata) -> Result<PathBuf> {
-    Ok(std::path::absolute(args.root.as_deref().context("this interface needs --root")?)?)
 }

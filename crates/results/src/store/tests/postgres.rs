@@ -6,10 +6,10 @@ use server::{SECRET, Server, USER};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 
-#[path = "../../../../stores/tests/services/cluster.rs"]
+#[path = "../../../../services/tests/services/cluster.rs"]
 mod cluster;
 #[allow(dead_code, reason = "other tests need more of it")]
-#[path = "../../../../stores/tests/services/server.rs"]
+#[path = "../../../../services/tests/services/server.rs"]
 mod server;
 
 fn url(server: &Server, secret: &str) -> StoreLocation {

@@ -1,7 +1,7 @@
 //! `senesce bench metadata --on`.
 
 use super::{judge, memory_line, shown};
-use crate::args::{InterfaceKind, Metadata};
+use crate::args::Metadata;
 use crate::commands::aged;
 use crate::output::{self, number};
 use crate::progress::Progress;
@@ -11,13 +11,13 @@ use run::{MetadataSpec, OnAged};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
-    if under_mpi || !matches!(args.interface, InterfaceKind::Posix) {
+    if under_mpi || args.interface != "posix" {
         bail!("--on needs the posix interface and local ranks");
     }
     let (work, name) = aged::locate(args.work.as_deref(), image)?;
     let ranks = super::ranks(args, None)?;
     // `run::metadata_on` sets the directory when the file system is mounted.
-    let backend = Backend::Posix { root: PathBuf::new() };
+    let backend = Backend::posix(PathBuf::new());
     let mut spec = MetadataSpec { work: Some(work), ..super::spec_of(args, ranks, backend)? };
     // All phases belong to one run, so no later run needs the state.
     spec.task.run_info = None;

@@ -1,23 +1,17 @@
-//! Ranks started by MPI, on one machine or many: their communication ([`World`]), and files accessed through MPI-IO
-//! ([`mpi_io`]).
+//! Ranks started by MPI, on one machine or many.
 //!
-//! The feature `mpi` enables them. Without it, this crate does not depend on MPI and only detects whether the program was started as one of
+//! The feature `mpi` enables them. Without it, this module does not depend on MPI and only detects whether the program was started as one of
 //! several ranks, which would otherwise all use the same directory.
 
 mod launched;
 
-#[cfg(feature = "mpi")]
-mod io;
+#[cfg(not(feature = "mpi"))]
+mod stub;
 #[cfg(feature = "mpi")]
 mod world;
 
 #[cfg(not(feature = "mpi"))]
-mod stub;
-
-#[cfg(feature = "mpi")]
-pub use io::mpi_io;
-#[cfg(not(feature = "mpi"))]
-pub use stub::{World, finalize, mpi_io};
+pub use stub::{World, finalize};
 #[cfg(feature = "mpi")]
 pub use world::{World, finalize};
 

@@ -1,9 +1,9 @@
 //! The ranks of `MPI_COMM_WORLD`. An error of MPI ends them all, as MPI prescribes; so does the loss of a rank, which the
 //! launcher detects and reports.
 
-use crate::Error;
-use crate::launched::launched;
-use ranks::Group;
+use super::Error;
+use super::launched::launched;
+use crate::Group;
 use rsmpi::Threading;
 use rsmpi::environment::processor_name;
 use rsmpi::ffi;
@@ -75,7 +75,7 @@ impl Group for World {
         self.all.size() as u32
     }
 
-    fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, ranks::Error> {
+    fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, crate::Error> {
         if self.rank() > 0 {
             self.first().send(&message[..]);
             return Ok(Vec::new());
@@ -84,7 +84,7 @@ impl Group for World {
         Ok(std::iter::once(message).chain(others).collect())
     }
 
-    fn broadcast(&mut self, mut message: Vec<u8>) -> Result<Vec<u8>, ranks::Error> {
+    fn broadcast(&mut self, mut message: Vec<u8>) -> Result<Vec<u8>, crate::Error> {
         let mut length = message.len() as u64;
         self.first().broadcast_into(&mut length);
         message.resize(length as usize, 0);

@@ -2,13 +2,17 @@
 
 use crate::scenario;
 use crate::server::{SECRET, Server, USER, spawn};
-use bench::metadata::{Remote, Service};
+use bench::metadata::{Backend, ObjectLocation};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-fn remote(url: &str, credentials: Option<&Path>) -> Remote {
-    Remote::new(Service::ObjectStore, Some(url), credentials).unwrap()
+fn location(url: &str, credentials: Option<&Path>) -> ObjectLocation {
+    ObjectLocation { root: None, url: Some(url.to_owned()), credentials: credentials.map(Path::to_owned) }
+}
+
+fn store(url: &str, credentials: Option<&Path>) -> Backend {
+    Backend::new("object-store", location(url, credentials)).unwrap()
 }
 
 /// The server that is built with the tests.
@@ -18,7 +22,7 @@ fn program() -> Option<PathBuf> {
     if !program.is_file() {
         testing::skip(
             "s3s-fs",
-            "no examples/s3-server; `cargo build --release -p senesce-stores --examples` builds it",
+            "no examples/s3-server; `cargo build --release -p senesce-services --examples` builds it",
         );
         return None;
     }
@@ -49,18 +53,18 @@ fn credentials(server: &Server, secret: &str) -> PathBuf {
 #[test]
 fn directory_behaves_like_files() {
     let dir = tempfile::tempdir().unwrap();
-    let remote = remote(&format!("file://{}", dir.path().display()), None);
-    scenario::behaves_like_files(&remote);
-    scenario::counts_errors(&remote, "not found", 1);
+    let store = store(&format!("file://{}", dir.path().display()), None);
+    scenario::behaves_like_files(&store);
+    scenario::counts_errors(&store, "not found", 1);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn memory_behaves_like_files() {
-    let remote = remote("memory:///some/prefix", None);
-    scenario::behaves_like_files(&remote);
+    let store = store("memory:///some/prefix", None);
+    scenario::behaves_like_files(&store);
     // Like S3, it does not report that an object to delete is missing.
-    scenario::counts_errors(&remote, "No data in memory", 0);
+    scenario::counts_errors(&store, "No data in memory", 0);
 }
 
 #[test]
@@ -68,10 +72,10 @@ fn s3_behaves_like_files() {
     let Some(server) = server() else { return };
     let credentials = credentials(&server, SECRET);
     for url in ["s3://bucket/some/prefix", "s3://bucket"] {
-        let remote = remote(url, Some(&credentials));
-        scenario::behaves_like_files(&remote);
+        let store = store(url, Some(&credentials));
+        scenario::behaves_like_files(&store);
         // This server reports that an object to delete is missing; S3 itself does not.
-        scenario::counts_errors(&remote, "404", 1);
+        scenario::counts_errors(&store, "404", 1);
     }
 }
 
@@ -79,14 +83,14 @@ fn s3_behaves_like_files() {
 fn run_ends_without_its_s3_server() {
     let Some(server) = server() else { return };
     let credentials = credentials(&server, SECRET);
-    scenario::ends_without_its_server(server, &remote("s3://bucket/prefix", Some(&credentials)));
+    scenario::ends_without_its_server(server, &store("s3://bucket/prefix", Some(&credentials)));
 }
 
 #[test]
 fn authentication_error_hides_the_secret() {
     let Some(server) = server() else { return };
     let credentials = credentials(&server, "not-the-secret");
-    let mut interface = senesce_stores::open(&remote("s3://bucket/prefix", Some(&credentials))).unwrap();
+    let mut interface = store("s3://bucket/prefix", Some(&credentials)).open().unwrap();
     let why = interface.prepare().unwrap_err().0;
     assert!(why.contains("SignatureDoesNotMatch") && !why.contains("not-the-secret"), "{why}");
     assert!(!why.contains('\n'), "{why}");
@@ -95,15 +99,15 @@ fn authentication_error_hides_the_secret() {
 #[test]
 fn invalid_object_store_urls_are_refused() {
     for url in ["s3:///prefix", "ftp://host/", "file://host/dir", "bucket", ""] {
-        let why = senesce_stores::open(&remote(url, None)).err().unwrap().0;
+        let why = store(url, None).open().err().unwrap().0;
         assert!(why.contains("s3://BUCKET/PREFIX"), "{url}: {why}");
     }
     for url in ["s3://key:secret@bucket/prefix", "s3://bucket?secret=x"] {
-        let why = Remote::new(Service::ObjectStore, Some(url), None).unwrap_err().0;
+        let why = Backend::new("s3", location(url, None)).unwrap_err().0;
         assert!(why.contains("environment") && !why.contains("secret"), "{why}");
     }
     let dir = tempfile::tempdir().unwrap();
     let missing = format!("file://{}/missing", dir.path().display());
-    let why = senesce_stores::open(&remote(&missing, None)).err().unwrap().0;
+    let why = store(&missing, None).open().err().unwrap().0;
     assert!(why.contains("missing") && why.contains("No such file"), "{why}");
 }

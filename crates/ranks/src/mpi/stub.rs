@@ -1,10 +1,8 @@
 //! Replacement for MPI in a program built without it.
 
-use crate::Error;
-use crate::launched::launched;
-use bench::metadata::{Interface, InterfaceError};
-use ranks::Group;
-use std::path::Path;
+use super::Error;
+use super::launched::launched;
+use crate::Group;
 
 /// The ranks of a run; without MPI there are none.
 pub enum World {}
@@ -33,22 +31,17 @@ impl Group for World {
         match *self {}
     }
 
-    fn gather(&mut self, _: Vec<u8>) -> Result<Vec<Vec<u8>>, ranks::Error> {
+    fn gather(&mut self, _: Vec<u8>) -> Result<Vec<Vec<u8>>, crate::Error> {
         match *self {}
     }
 
-    fn broadcast(&mut self, _: Vec<u8>) -> Result<Vec<u8>, ranks::Error> {
+    fn broadcast(&mut self, _: Vec<u8>) -> Result<Vec<u8>, crate::Error> {
         match *self {}
     }
 
     fn is_over(&self) -> bool {
         match *self {}
     }
-}
-
-/// Objects in files below `root`, accessed through MPI-IO: not available without MPI.
-pub fn mpi_io(_: &Path) -> Result<Box<dyn Interface>, InterfaceError> {
-    Err(InterfaceError("this program is built without MPI; rebuild it with `--features mpi`".to_owned()))
 }
 
 /// Finalizes the joined world, if any.

@@ -2,7 +2,7 @@
 
 use crate::scenario;
 use crate::server::{SECRET, Server, USER, spawn};
-use bench::metadata::{Remote, Service};
+use bench::metadata::{Backend, ObjectLocation};
 use mongodb::bson::doc;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -65,35 +65,36 @@ fn uri(server: &Server, secret: &str) -> String {
     format!("mongodb://{USER}:{secret}@127.0.0.1:{}/bench?authSource=admin", server.port)
 }
 
-fn remote(credentials: &Path) -> Remote {
-    Remote::new(Service::Mongodb, None, Some(credentials)).unwrap()
+fn database(credentials: &Path) -> Backend {
+    let location = ObjectLocation { credentials: Some(credentials.to_owned()), ..ObjectLocation::default() };
+    Backend::new("mongodb", location).unwrap()
 }
 
 #[test]
 fn mongodb_behaves_like_files() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, SECRET)));
-    let remote = remote(&credentials);
-    scenario::behaves_like_files(&remote);
-    scenario::counts_errors(&remote, "no such document", 1);
+    let database = database(&credentials);
+    scenario::behaves_like_files(&database);
+    scenario::counts_errors(&database, "no such document", 1);
 }
 
 #[test]
 fn run_ends_without_its_mongodb_server() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, SECRET)));
-    scenario::ends_without_its_server(server, &remote(&credentials));
+    scenario::ends_without_its_server(server, &database(&credentials));
 }
 
 #[test]
 fn authentication_error_hides_the_password() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, "not-the-password")));
-    let mut interface = senesce_stores::open(&remote(&credentials)).unwrap();
+    let mut interface = database(&credentials).open().unwrap();
     let why = interface.prepare().unwrap_err().0;
     assert!(why.contains("uthentication") && !why.contains("not-the-password"), "{why}");
     // No client repeats the invalid part of a URI with a password.
     let credentials = server.credentials("MONGODB_URI=mongodb://u:geheim@@127.0.0.1:1/x?y\n");
-    let why = senesce_stores::open(&remote(&credentials)).err().unwrap().0;
+    let why = database(&credentials).open().err().unwrap().0;
     assert!(why.contains("MONGODB_URI") && !why.contains("geheim"), "{why}");
 }

@@ -2,14 +2,13 @@
 
 use crate::server::{SECRET, Server};
 use bench::metadata::*;
+use ranks::{ThreadRank, threads};
 use rustix::process::Signal;
-use senesce_stores::Timeouts;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 struct Recorder(Vec<PhaseOutcome>);
 
@@ -31,11 +30,6 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn run(&self, settings: &Settings) -> (Vec<PhaseOutcome>, Result<(), Error>) {
-        self.run_by(settings, &senesce_stores::open)
-    }
-
-    /// The same, with services opened by `remote`.
-    fn run_by(&self, settings: &Settings, remote: &OpenRemote) -> (Vec<PhaseOutcome>, Result<(), Error>) {
         let mut told = Recorder(Vec::new());
         let task = Task {
             settings: settings.clone(),
@@ -44,12 +38,43 @@ impl Job<'_> {
             run_info: self.run_info.map(Path::to_owned),
         };
         let rank_command = || Command::new("false");
-        let launch = Launch { task: &task, remote, interrupted: &|| false, rank_command: &rank_command };
+        let launch = Launch { task: &task, interrupted: &|| false, rank_command: &rank_command };
         let done = launch.run(&mut told);
+        self.without_secrets(told.0, done)
+    }
+
+    /// The same, with the interface of each rank replaced by `wrap`.
+    fn run_wrapped(
+        &self,
+        settings: &Settings,
+        wrap: &(dyn Fn(Box<dyn Interface>) -> Box<dyn Interface> + Sync),
+    ) -> (Vec<PhaseOutcome>, Result<(), Error>) {
+        let rank = &|mut group: ThreadRank| {
+            let mut told = Recorder(Vec::new());
+            let mut interface = wrap(self.backend.open().unwrap());
+            let done = run(settings, &mut group, interface.as_mut(), self.run_info, &|| false, &mut told);
+            if done.is_ok() {
+                group.end();
+            }
+            (told.0, done)
+        };
+        let (phases, done) = std::thread::scope(|scope| {
+            let start = |group| scope.spawn(move || rank(group));
+            let started: Vec<_> = threads(self.ranks).into_iter().map(start).collect();
+            started.into_iter().next().unwrap().join().unwrap()
+        });
+        self.without_secrets(phases, done)
+    }
+
+    fn without_secrets(
+        &self,
+        phases: Vec<PhaseOutcome>,
+        done: Result<(), Error>,
+    ) -> (Vec<PhaseOutcome>, Result<(), Error>) {
         let kept = self.run_info.and_then(|path| std::fs::read_to_string(path).ok());
-        let all = format!("{:?} {:?} {done:?} {kept:?}", self.backend, told.0);
+        let all = format!("{:?} {phases:?} {done:?} {kept:?}", self.backend);
         assert!(!all.contains(SECRET), "a secret was printed or stored: {all}");
-        (told.0, done)
+        (phases, done)
     }
 }
 
@@ -68,37 +93,35 @@ fn counts(phases: &[PhaseOutcome]) -> Vec<Counts> {
 }
 
 /// The results match those of files, with one rank and with four, and nothing is left.
-pub fn behaves_like_files(remote: &Remote) {
+pub fn behaves_like_files(backend: &Backend) {
     for ranks in [1, 4] {
         let dir = tempfile::tempdir().unwrap();
-        let files = Backend::Posix { root: dir.path().join("out") };
+        let files = Backend::posix(dir.path().join("out"));
         let (expected, done) = Job { backend: &files, ranks, run_info: None }.run(&small());
         done.unwrap();
-        let backend = Backend::Remote(remote.clone());
-        let (phases, done) = Job { backend: &backend, ranks, run_info: None }.run(&small());
+        let (phases, done) = Job { backend, ranks, run_info: None }.run(&small());
         done.unwrap();
         assert_eq!(counts(&phases), counts(&expected), "{phases:#?}");
         assert!(phases.iter().all(|phase| phase.errors == 0));
-        is_empty(remote);
+        is_empty(backend);
     }
 }
 
 /// Checks that the location is empty, so that a new run can start.
-pub fn is_empty(remote: &Remote) {
-    let mut interface = senesce_stores::open(remote).unwrap();
+pub fn is_empty(backend: &Backend) {
+    let mut interface = backend.open().unwrap();
     interface.prepare().unwrap();
     interface.finish().unwrap();
 }
 
 /// A wrong byte and a missing object are counted and named; a location in use is refused; the rest is cleaned up. `gone` is the error message
 /// for a missing object, `missing_deletes` the number of errors from deleting it.
-pub fn counts_errors(remote: &Remote, gone: &str, missing_deletes: u64) {
+pub fn counts_errors(backend: &Backend, gone: &str, missing_deletes: u64) {
     let dir = tempfile::tempdir().unwrap();
     let info = dir.path().join("info");
-    let backend = Backend::Remote(remote.clone());
     let job = |phases| {
         let settings = Settings { phases, repeats: 1, ..small() };
-        let job = Job { backend: &backend, ranks: 2, run_info: Some(&info) };
+        let job = Job { backend, ranks: 2, run_info: Some(&info) };
         let (phases, done) = job.run(&settings);
         (phases, done.map_err(|error| error.to_string()))
     };
@@ -106,7 +129,7 @@ pub fn counts_errors(remote: &Remote, gone: &str, missing_deletes: u64) {
     let refused = job(Phases { precreate: true, ..NONE }).1.unwrap_err();
     assert!(refused.contains("not empty") && refused.contains("--phases cleanup"), "{refused}");
     let object = |rank, number, item| Object { set: DataSet { rank, number }, item };
-    let mut interface = senesce_stores::open(remote).unwrap();
+    let mut interface = backend.open().unwrap();
     let mut contents = Vec::new();
     let bytes = interface.stat(object(0, 1, 4)).unwrap();
     interface.read(object(0, 1, 4), bytes, &mut contents).unwrap();
@@ -127,7 +150,7 @@ pub fn counts_errors(remote: &Remote, gone: &str, missing_deletes: u64) {
     let (cleanup, done) = job(Phases { cleanup: true, ..NONE });
     done.unwrap();
     assert_eq!(cleanup[0].errors, missing_deletes, "{:?}", cleanup[0].failures);
-    is_empty(remote);
+    is_empty(backend);
     assert!(!info.exists());
 }
 
@@ -170,7 +193,7 @@ impl Interface for Interrupting {
 
 /// A server is killed, or stops answering: the run reports it and ends; the rest can be cleaned up when the server is
 /// back.
-pub fn ends_without_its_server(server: Server, remote: &Remote) {
+pub fn ends_without_its_server(server: Server, backend: &Backend) {
     let server = Arc::new(Mutex::new(server));
     type Act = fn(&mut Server);
     let killed: (Act, Act) = (Server::kill, Server::restart);
@@ -178,17 +201,13 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
     for (leave, come_back) in [killed, stopped] {
         let dir = tempfile::tempdir().unwrap();
         let info = dir.path().join("info");
-        let backend = Backend::Remote(remote.clone());
         let settings =
             Settings { data_sets: 2, precreate: 150, iterations: 150, repeats: 3, ..Settings::default() };
-        let job = Job { backend: &backend, ranks: 4, run_info: Some(&info) };
+        let job = Job { backend, ranks: 4, run_info: Some(&info) };
         let (left, leaving) = (Arc::new(AtomicI64::new(100)), server.clone());
         let act: Arc<dyn Fn() + Send + Sync> = Arc::new(move || leave(&mut leaving.lock().unwrap()));
-        // Each rank gives up for good; otherwise three benchmarks and a cleanup would each wait for hundreds of answers.
-        let timeouts = Timeouts { answer: Duration::from_secs(2), give_up: Duration::from_secs(1) };
-        let (phases, done) = job.run_by(&settings, &move |remote: &Remote| {
-            let inner = senesce_stores::open_with(remote, timeouts)?;
-            Ok(Box::new(Interrupting { inner, left: left.clone(), act: act.clone() }))
+        let (phases, done) = job.run_wrapped(&settings, &move |inner| {
+            Box::new(Interrupting { inner, left: left.clone(), act: act.clone() })
         });
         let error = done.unwrap_err().to_string();
         assert!(error.starts_with("rank 0: "), "{error}");
@@ -203,6 +222,6 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
         let (phases, done) = job.run(&settings);
         done.unwrap();
         assert_eq!(phases[0].data_sets, 2 * 4);
-        is_empty(remote);
+        is_empty(backend);
     }
 }

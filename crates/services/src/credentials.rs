@@ -1,6 +1,6 @@
 //! Credentials: from environment variables, or from a file that other users cannot read.
 
-use bench::metadata::InterfaceError;
+use crate::Error;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -13,13 +13,13 @@ pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
     /// The environment variables of the services, and those of a file with one `NAME=VALUE` per line.
-    pub fn load(file: Option<&Path>) -> Result<Variables, InterfaceError> {
+    pub fn load(file: Option<&Path>) -> Result<Variables, Error> {
         let ours = |name: &str| ["AWS_", "PG", "MONGODB_"].iter().any(|prefix| name.starts_with(prefix));
         let environment =
             std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
         let mut variables: BTreeMap<_, _> = environment.filter(|(name, _)| ours(name)).collect();
         if let Some(path) = file {
-            let fail = |why: &str| InterfaceError(format!("{}: {why}", path.display()));
+            let fail = |why: &str| Error(format!("{}: {why}", path.display()));
             let text = read_private(path)?;
             for (number, line) in text.lines().enumerate() {
                 let line = line.trim();
@@ -54,8 +54,8 @@ impl Variables {
 }
 
 /// Reads a file that other users cannot read.
-pub fn read_private(path: &Path) -> Result<String, InterfaceError> {
-    let fail = |why: &dyn std::fmt::Display| InterfaceError(format!("{}: {why}", path.display()));
+pub(crate) fn read_private(path: &Path) -> Result<String, Error> {
+    let fail = |why: &dyn std::fmt::Display| Error(format!("{}: {why}", path.display()));
     let mode = std::fs::metadata(path).map_err(|e| fail(&e))?.mode();
     if mode & 0o077 != 0 {
         return Err(fail(&"other users can read or change it; run `chmod 600` on it"));

@@ -1,9 +1,6 @@
 //! A PostgreSQL database, with one statement at a time.
 
-use crate::client::{Client, Timeouts};
-use crate::credentials::Variables;
-use crate::{encrypt, postgres};
-use bench::metadata::InterfaceError;
+use crate::{Client, Error, Timeouts, postgres};
 use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -33,11 +30,9 @@ pub struct Database {
 
 impl Database {
     /// Connects to the database at `postgres://HOST:PORT/DATABASE`.
-    pub fn connect(url: &str) -> Result<Database, InterfaceError> {
-        encrypt();
-        let variables = Variables::load(None)?;
+    pub fn connect(url: &str) -> Result<Database, Error> {
         let timeouts = Timeouts { answer: ANSWER, ..Timeouts::default() };
-        let mut client = Client::new(variables.secrets(), timeouts)?;
+        let (mut client, variables) = Client::open(None, timeouts)?;
         let database = postgres::connect(&mut client, &variables, Some(url))?;
         Ok(Database { database, client })
     }
@@ -48,26 +43,22 @@ impl Database {
     }
 
     /// Executes statements without parameters.
-    pub fn batch(&mut self, statements: &str) -> Result<(), InterfaceError> {
+    pub fn batch(&mut self, statements: &str) -> Result<(), Error> {
         self.client.wait(self.database.batch_execute(statements))
     }
 
     /// Executes a statement with parameters `$1`, `$2` …; returns the number of changed rows.
-    pub fn change(&mut self, statement: &str, cells: &[ColumnValue]) -> Result<u64, InterfaceError> {
+    pub fn change(&mut self, statement: &str, cells: &[ColumnValue]) -> Result<u64, Error> {
         self.client.wait(self.database.execute_typed(statement, &parameters(cells)))
     }
 
     /// The result rows of a statement.
-    pub fn rows(
-        &mut self,
-        statement: &str,
-        cells: &[ColumnValue],
-    ) -> Result<Vec<Vec<ColumnValue>>, InterfaceError> {
+    pub fn rows(&mut self, statement: &str, cells: &[ColumnValue]) -> Result<Vec<Vec<ColumnValue>>, Error> {
         let rows = self.client.wait(self.database.query_typed(statement, &parameters(cells)))?;
         rows.iter().map(|row| (0..row.len()).map(|column| self.cell(row, column)).collect()).collect()
     }
 
-    fn cell(&self, row: &tokio_postgres::Row, column: usize) -> Result<ColumnValue, InterfaceError> {
+    fn cell(&self, row: &tokio_postgres::Row, column: usize) -> Result<ColumnValue, Error> {
         let kind = row.columns()[column].type_();
         let cell = match *kind {
             Type::INT8 => row.try_get::<_, Option<i64>>(column).map(|value| value.map(ColumnValue::Int)),
@@ -76,7 +67,7 @@ impl Database {
             }
             Type::FLOAT8 => row.try_get::<_, Option<f64>>(column).map(|value| value.map(ColumnValue::Real)),
             Type::TEXT => row.try_get::<_, Option<String>>(column).map(|value| value.map(ColumnValue::Text)),
-            _ => return Err(InterfaceError(format!("a column has the unexpected type {kind}"))),
+            _ => return Err(Error(format!("a column has the unexpected type {kind}"))),
         };
         cell.map(|cell| cell.unwrap_or(ColumnValue::Null)).map_err(|error| self.client.redacted_error(&error))
     }

@@ -3,13 +3,17 @@
 use crate::cluster::{programs, server};
 use crate::scenario;
 use crate::server::{SECRET, Server, USER};
-use bench::metadata::{Remote, Service};
+use bench::metadata::{Backend, ObjectLocation};
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn remote(server: &Server, credentials: &Path) -> Remote {
-    let url = format!("postgres://127.0.0.1:{}/postgres", server.port);
-    Remote::new(Service::Postgres, Some(&url), Some(credentials)).unwrap()
+fn database(url: Option<String>, credentials: &Path) -> Backend {
+    let location = ObjectLocation { root: None, url, credentials: Some(credentials.to_owned()) };
+    Backend::new("postgres", location).unwrap()
+}
+
+fn url(server: &Server) -> Option<String> {
+    Some(format!("postgres://127.0.0.1:{}/postgres", server.port))
 }
 
 fn psql(server: &Server, statement: &str) -> Output {
@@ -22,14 +26,14 @@ fn psql(server: &Server, statement: &str) -> Output {
 fn postgres_behaves_like_files() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("PGUSER={USER}\nPGPASSWORD={SECRET}\n"));
-    let remote = remote(&server, &credentials);
-    scenario::behaves_like_files(&remote);
-    scenario::counts_errors(&remote, "no such row", 1);
+    let database = database(url(&server), &credentials);
+    scenario::behaves_like_files(&database);
+    scenario::counts_errors(&database, "no such row", 1);
     let schemas = || psql(&server, "SELECT count(*) FROM pg_namespace WHERE nspname = 'senesce'").stdout;
     assert_eq!(schemas(), b"0\n");
     // An existing schema of another owner is kept.
     assert!(psql(&server, "CREATE SCHEMA senesce").status.success());
-    scenario::is_empty(&remote);
+    scenario::is_empty(&database);
     assert_eq!(schemas(), b"1\n");
 }
 
@@ -45,14 +49,14 @@ fn run_ends_without_its_postgres_server() {
         "PGHOST=127.0.0.1\nPGPORT={port}\nPGDATABASE=postgres\nPGUSER={USER}\nPGPASSWORD=\nPGPASSFILE={}\n",
         passwords.display()
     ));
-    let remote = Remote::new(Service::Postgres, None, Some(&credentials)).unwrap();
-    scenario::ends_without_its_server(server, &remote);
+    let database = database(None, &credentials);
+    scenario::ends_without_its_server(server, &database);
 }
 
 #[test]
 fn authentication_error_hides_the_password() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("PGUSER={USER}\nPGPASSWORD=not-the-password\n"));
-    let why = senesce_stores::open(&remote(&server, &credentials)).err().unwrap().0;
+    let why = database(url(&server), &credentials).open().err().unwrap().0;
     assert!(why.contains("authentication failed") && !why.contains("not-the-password"), "{why}");
 }

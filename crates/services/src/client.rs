@@ -1,8 +1,8 @@
 //! Shared parts of the clients: a runtime, timeouts, and error messages of one line without secrets.
 
-use bench::metadata::InterfaceError;
-use std::error::Error;
+use crate::{Error, Variables};
 use std::future::Future;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 pub struct Timeouts {
     /// How long to wait for an answer; default 8 s.
     pub answer: Duration,
-    /// After a rank has waited this long without an answer, it sends no more requests, so that a run against a lost server ends soon; default 4 s.
+    /// After a client has waited this long without an answer, it sends no more requests, so that a run against a lost server ends soon; default 4 s.
     pub give_up: Duration,
 }
 
@@ -21,7 +21,7 @@ impl Default for Timeouts {
     }
 }
 
-/// The client of a rank for a service.
+/// The client of one thread for a service.
 pub struct Client {
     /// Present until the drop.
     runtime: Option<Runtime>,
@@ -31,10 +31,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client whose messages contain none of `secrets`.
-    pub fn new(secrets: Vec<String>, timeouts: Timeouts) -> Result<Client, InterfaceError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Client { runtime: Some(runtime), secrets, timeouts, given_up: false })
+    /// A client, and the variables of the environment and of the file `credentials`. No message of the client contains one of their secrets.
+    pub fn open(credentials: Option<&Path>, timeouts: Timeouts) -> Result<(Client, Variables), Error> {
+        // The cryptography provider of encrypted connections serves all of them; an installed one is kept.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let variables = Variables::load(credentials)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = Some(runtime.map_err(|error| Error(error.to_string()))?);
+        Ok((Client { runtime, secrets: variables.secrets(), timeouts, given_up: false }, variables))
     }
 
     /// The timeout of an answer.
@@ -58,25 +62,25 @@ impl Client {
     }
 
     /// Waits for an answer.
-    pub fn wait<T, E: Error + 'static>(
+    pub fn wait<T, E: std::error::Error + 'static>(
         &mut self,
         request: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, InterfaceError> {
+    ) -> Result<T, Error> {
         if self.given_up {
-            return Err(InterfaceError("skipped: the service did not answer an earlier request".to_owned()));
+            return Err(Error("skipped: the service did not answer an earlier request".to_owned()));
         }
         let (begun, timeout) = (Instant::now(), self.timeouts.answer);
         let answered = self.runtime().block_on(async { tokio::time::timeout(timeout, request).await });
         let result = match answered {
             Ok(answer) => answer.map_err(|error| self.redacted_error(&error)),
-            Err(_) => Err(InterfaceError(format!("no answer from the service for {} s", timeout.as_secs()))),
+            Err(_) => Err(Error(format!("no answer from the service for {} s", timeout.as_secs()))),
         };
         self.given_up = result.is_err() && begun.elapsed() > self.timeouts.give_up;
         result
     }
 
     /// An error and its causes in one line. Text of a cause that its parent has already included is omitted.
-    pub fn redacted_error(&self, error: &(dyn Error + 'static)) -> InterfaceError {
+    pub fn redacted_error(&self, error: &(dyn std::error::Error + 'static)) -> Error {
         let mut said = String::new();
         let mut next = Some(error);
         while let Some(error) = next {
@@ -89,7 +93,7 @@ impl Client {
         for secret in self.secrets.iter().filter(|secret| !secret.is_empty()) {
             said = said.replace(secret.as_str(), "[secret]");
         }
-        InterfaceError(said)
+        Error(said)
     }
 
     fn runtime(&self) -> &Runtime {
