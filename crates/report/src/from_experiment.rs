@@ -82,7 +82,7 @@ fn method(run: &Run) -> Vec<(String, String)> {
     let scale = run.parameters.get("scale").and_then(|scale| scale.as_str());
     if let Some(scale) = scale.and_then(|scale| experiment.scale.get(scale)) {
         let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        row("Size", run::bytes(scale.size_bytes));
+        row("Size", input::bytes(scale.size_bytes));
         row("Workload", scale.workload.to_string().trim().replace('\n', ", "));
         if let Some((name, text)) = experiment.method(scale) {
             row(name, text);

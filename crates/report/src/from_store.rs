@@ -89,7 +89,7 @@ fn machine(run: &Run) -> Vec<(String, String)> {
     [
         ("Processor", m.cpu.clone()),
         ("Logical processors", m.cpus.to_string()),
-        ("Memory", run::bytes(m.memory_bytes)),
+        ("Memory", input::bytes(m.memory_bytes)),
         ("Kernel", m.kernel.clone()),
         ("System", m.system.clone()),
         ("Architecture", m.architecture.clone()),

@@ -51,7 +51,6 @@ pub use hot_files::{
     Chosen, HotFilesMeasured, HotFilesOutcome, HotFilesSide, HotFilesSpec, PUBLISHED_DAYS, PUBLISHED_SHARE,
     hot_files,
 };
-pub use input::bytes;
 pub use manifest::{AgedBy, Manifest, Stage};
 pub use names::can_name;
 pub use personality::{

@@ -57,7 +57,7 @@ impl Numbers {
 
     fn print(&self) -> Result<()> {
         let Numbers { profiles, created, short_lived, bytes, .. } = *self;
-        let bytes = run::bytes(bytes);
+        let bytes = input::bytes(bytes);
         output::line(&format!(
             "{short_lived} of {created} new files were short-lived: {bytes}, {profiles} profiles"
         ))?;
@@ -153,12 +153,12 @@ fn show(set: &Path, json: bool) -> Result<()> {
     if json {
         return output::json(&stat);
     }
-    let bytes = |bytes: Option<f64>| bytes.map_or("–".to_owned(), |bytes| run::bytes(bytes as u64));
+    let bytes = |bytes: Option<f64>| bytes.map_or("–".to_owned(), |bytes| input::bytes(bytes as u64));
     let rows = [
         ("source", stat.source.clone()),
         ("profiles", stat.profiles.to_string()),
         ("files", stat.files.to_string()),
-        ("bytes", run::bytes(stat.bytes)),
+        ("bytes", input::bytes(stat.bytes)),
         ("files of the largest profile", stat.files_of_largest_profile.to_string()),
         ("lifetime, median (s)", output::number(stat.lifetime_median_s)),
         ("lifetime, mean (s)", output::number(stat.lifetime_mean_s)),

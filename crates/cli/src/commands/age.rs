@@ -43,7 +43,7 @@ pub fn run(args: &Age) -> Result<()> {
             output::line(&format!(
                 "planned {:.1} million operations/s, using at most {} of memory",
                 planned.planned_operations_per_s / 1e6,
-                run::bytes(planned.peak_rss_bytes)
+                input::bytes(planned.peak_rss_bytes)
             ))
         };
     }

@@ -31,7 +31,7 @@ fn show(found: &LayoutComparison) -> Result<()> {
         &["", &a.name, &b.name],
         [
             row("file system", &|side| side.fs.clone()),
-            row("capacity", &|side| run::bytes(side.capacity_bytes)),
+            row("capacity", &|side| input::bytes(side.capacity_bytes)),
             row("fullness", &|side| number(Some(side.fullness))),
             row("files", &|side| side.census.files.to_string()),
             row("layout score", &|side| number(side.layout.as_ref().and_then(|layout| layout.layout_score))),
@@ -40,11 +40,11 @@ fn show(found: &LayoutComparison) -> Result<()> {
             }),
             row("free extents", &|side| count(side.free.as_ref().map(|free| free.extents))),
             row("their mean", &|side| {
-                side.free.as_ref().map_or_else(|| "–".to_owned(), |free| run::bytes(free.mean_bytes as u64))
+                side.free.as_ref().map_or_else(|| "–".to_owned(), |free| input::bytes(free.mean_bytes as u64))
             }),
             row("fragments of a new file", &|side| count(side.new_file.map(|new| new.fragments))),
             row("its size", &|side| {
-                side.new_file.map_or_else(|| "–".to_owned(), |new| run::bytes(new.bytes))
+                side.new_file.map_or_else(|| "–".to_owned(), |new| input::bytes(new.bytes))
             }),
         ],
     )?;
@@ -69,7 +69,7 @@ fn show(found: &LayoutComparison) -> Result<()> {
         &["extents from", "free", "free", "of files", "of files"],
         found.histogram().into_iter().map(|(lower, counts)| {
             let cells = counts.map(|count| count.to_string());
-            [&[run::bytes(lower)][..], &cells].concat()
+            [&[input::bytes(lower)][..], &cells].concat()
         }),
     )?;
     output::line("")?;
@@ -78,7 +78,7 @@ fn show(found: &LayoutComparison) -> Result<()> {
         found.by_size.iter().map(|class| {
             let [x, y] = class.files.map(|files| files.to_string());
             let [s, t] = class.scores.map(number);
-            vec![run::bytes(class.upper_bytes), x, y, s, t]
+            vec![input::bytes(class.upper_bytes), x, y, s, t]
         }),
     )?;
     for side in &found.sides {

@@ -31,7 +31,7 @@ pub fn run(args: &Demo) -> Result<()> {
         }
         let name = kind.name().to_owned();
         discard(&work, &name)?;
-        progress.say(&format!("== aging {name}, {}, as {PROFILE}", run::bytes(args.size)));
+        progress.say(&format!("== aging {name}, {}, as {PROFILE}", input::bytes(args.size)));
         run::age(&spec(args, &work, *kind)?, &mut progress)?;
         names.push(name);
     }

@@ -84,7 +84,7 @@ fn findings() -> Vec<Finding> {
     findings.push(finding("Dovecot", dovecot.is_ok(), "aging by mail, live", &remedy));
     let free = disk::free_bytes(std::path::Path::new("/dev/shm"));
     let detail =
-        free.as_ref().map(|f| format!("{} for images (--memory)", run::bytes(*f))).unwrap_or_default();
+        free.as_ref().map(|f| format!("{} for images (--memory)", input::bytes(*f))).unwrap_or_default();
     findings.push(finding("/dev/shm", free.is_ok(), &detail, "mount a tmpfs there for images in memory"));
     findings
 }

@@ -193,7 +193,7 @@ fn sequential_rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
             }
             None => "–".to_owned(),
         });
-        std::iter::once(format!("read {}, MB/s empty / aged", run::bytes(size))).chain(cells).collect()
+        std::iter::once(format!("read {}, MB/s empty / aged", input::bytes(size))).chain(cells).collect()
     };
     FILE_SIZES.iter().enumerate().map(row).collect()
 }

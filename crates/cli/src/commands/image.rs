@@ -25,7 +25,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
             if *json {
                 return output::json(&saved);
             }
-            let (contents, bytes) = (saved.contents, run::bytes);
+            let (contents, bytes) = (saved.contents, input::bytes);
             output::line(&format!(
                 "{}: {} of {} in {}; {} are regenerated at restore, {} were unused",
                 saved.file.display(),
@@ -50,8 +50,8 @@ pub fn run(action: &ImageAction) -> Result<()> {
             output::line(&format!(
                 "{}: {}, {} of them on disk",
                 restored.image.display(),
-                run::bytes(restored.size_bytes),
-                run::bytes(restored.allocated_bytes)
+                input::bytes(restored.size_bytes),
+                input::bytes(restored.allocated_bytes)
             ))
         }
         ImageAction::List { catalogue: Some(file), key, json } => {
@@ -100,7 +100,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
                 return output::json(&fetched);
             }
             let by = fetched.signed_by.map_or_else(String::new, |key| format!(", signed by {key}"));
-            output::line(&format!("{}: {}{by}", fetched.file.display(), run::bytes(fetched.file_bytes)))
+            output::line(&format!("{}: {}{by}", fetched.file.display(), input::bytes(fetched.file_bytes)))
         }
     }
 }
@@ -155,8 +155,8 @@ fn row(image: &Image) -> Vec<String> {
         // The file name may differ from the name in the manifest.
         image.archive.path().file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         about.aged.volume.fs.clone(),
-        run::bytes(contents.size_bytes),
-        run::bytes(image.archive.file_bytes()),
+        input::bytes(contents.size_bytes),
+        input::bytes(image.archive.file_bytes()),
         about.aged.source().to_owned(),
         about.aged.seed().map_or_else(|| "–".to_owned(), |seed| seed.to_string()),
         scores.census.files.to_string(),
@@ -191,17 +191,17 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
     let layout = scores.layout.as_ref();
     let conditions = aged.conditions();
     let rows = [
-        ("file system", Some(format!("{}, {}", aged.volume.fs, run::bytes(contents.size_bytes)))),
+        ("file system", Some(format!("{}, {}", aged.volume.fs, input::bytes(contents.size_bytes)))),
         ("made by", aged.mkfs.clone()),
         ("with", Some(aged.fs_version.clone())),
         ("aged by", Some(aged.source().to_owned())),
         ("seed", aged.seed().map(|seed| seed.to_string())),
         ("fullness", conditions.map(|conditions| conditions.fullness.to_string())),
         ("saved by", Some(image.archive.manifest().tool.clone())),
-        ("file", Some(run::bytes(image.archive.file_bytes()))),
-        ("kept as it is", Some(run::bytes(contents.literal_bytes))),
-        ("made again", Some(run::bytes(contents.regenerated_bytes))),
-        ("not in use", Some(run::bytes(contents.unused_bytes))),
+        ("file", Some(input::bytes(image.archive.file_bytes()))),
+        ("kept as it is", Some(input::bytes(contents.literal_bytes))),
+        ("made again", Some(input::bytes(contents.regenerated_bytes))),
+        ("not in use", Some(input::bytes(contents.unused_bytes))),
         ("files", Some(scores.census.files.to_string())),
         ("layout score", layout.map(|layout| number(layout.layout_score))),
         ("degree of fragmentation", layout.map(|layout| number(layout.degree_of_fragmentation))),

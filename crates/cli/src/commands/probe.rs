@@ -113,7 +113,7 @@ fn layout(open: &mut dyn Target, models: &Models, json: bool) -> Result<()> {
     output::table(
         &["size up to", "files", "layout score", "degree of fragmentation"],
         layout.by_size.iter().map(|c| {
-            let size = run::bytes(c.upper_bytes);
+            let size = input::bytes(c.upper_bytes);
             vec![size, c.files.to_string(), number(c.layout_score), number(c.degree_of_fragmentation)]
         }),
     )
@@ -131,16 +131,16 @@ fn free_space(open: &mut dyn Target, json: bool) -> Result<()> {
         &["free extents", "bytes", "mean", "largest"],
         [vec![
             free.extents.to_string(),
-            run::bytes(free.total_bytes),
-            run::bytes(free.mean_bytes as u64),
-            run::bytes(free.largest_bytes),
+            input::bytes(free.total_bytes),
+            input::bytes(free.mean_bytes as u64),
+            input::bytes(free.largest_bytes),
         ]],
     )?;
     output::table(
         &["from", "extents", "bytes"],
         free.histogram
             .iter()
-            .map(|bin| vec![run::bytes(bin.lower_bytes), bin.extents.to_string(), run::bytes(bin.bytes)]),
+            .map(|bin| vec![input::bytes(bin.lower_bytes), bin.extents.to_string(), input::bytes(bin.bytes)]),
     )
 }
 
@@ -151,7 +151,7 @@ fn new_file(open: &mut dyn Target, size: Option<u64>, json: bool) -> Result<()> 
         None => {
             let free = disk::free_bytes(open.root())?;
             ::probe::new_file_bytes(free).with_context(|| {
-                let free = run::bytes(free);
+                let free = input::bytes(free);
                 format!("choosing the size of the new file: only {free} free; give --size")
             })?
         }
@@ -162,7 +162,7 @@ fn new_file(open: &mut dyn Target, size: Option<u64>, json: bool) -> Result<()> 
     }
     output::line(&format!(
         "{} in {} extents, written in {:.2} s",
-        run::bytes(new.bytes),
+        input::bytes(new.bytes),
         new.fragments,
         new.write_s
     ))

@@ -123,7 +123,7 @@ fn capture(
         "{} files, {} directories, {}; the age distribution needs {:.1} operations per file",
         captured.files,
         captured.directories,
-        run::bytes(captured.bytes),
+        input::bytes(captured.bytes),
         captured.profile.bound_operations_per_file()
     ))?;
     let counts = [

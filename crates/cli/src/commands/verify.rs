@@ -62,7 +62,7 @@ fn show(verified: &Verified) -> Result<()> {
         verified
             .by_size
             .iter()
-            .map(|size| row(run::bytes(size.upper_bytes), size.real_score, size.replayed_score)),
+            .map(|size| row(input::bytes(size.upper_bytes), size.real_score, size.replayed_score)),
     )?;
     output::line("")?;
     let last = verified.days.last();

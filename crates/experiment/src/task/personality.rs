@@ -134,7 +134,7 @@ impl OnAged {
         let needed = Plan::new(&self.personality()?, seed).map_err(bench_error)?.needed_bytes();
         let free = (size_bytes as f64 * (1.0 - self.fullness)) as u64;
         if needed > free {
-            let (needed, free) = (run::bytes(needed), run::bytes(free));
+            let (needed, free) = (input::bytes(needed), input::bytes(free));
             let why = format!("{} needs {needed} of free space, but only {free} are left", self.personality);
             return Err(Error::Refused(format!("{why}; use a smaller scale or fullness")));
         }

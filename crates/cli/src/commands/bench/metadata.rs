@@ -96,7 +96,7 @@ fn memory_line(memory: Memory) -> String {
         MemoryBy::Occupying => "machine memory occupied",
         MemoryBy::ControlGroup => "limited by a control group",
     };
-    let (limit, free) = (run::bytes(memory.limit_bytes), run::bytes(memory.free_bytes));
+    let (limit, free) = (input::bytes(memory.limit_bytes), input::bytes(memory.free_bytes));
     format!("memory: {how} to {limit}; {free} free at the start")
 }
 

@@ -29,7 +29,7 @@ pub fn run(path: &Path, json: bool) -> Result<()> {
                 directories.to_string(),
                 files.to_string(),
                 orphans.to_string(),
-                run::bytes(*data_bytes),
+                input::bytes(*data_bytes),
                 if *closed { "yes" } else { "no: the log is read at the next mount" }.to_owned(),
             ]],
         )?;

@@ -16,8 +16,8 @@ pub fn run(path: &Path, json: bool) -> Result<()> {
     output::table(
         &["size", "free", "key-order layout score", "layout score", "leaves full", "inner nodes full"],
         [vec![
-            run::bytes(tree.image_bytes),
-            run::bytes(tree.free_slots * tree.node_bytes),
+            input::bytes(tree.image_bytes),
+            input::bytes(tree.free_slots * tree.node_bytes),
             number(tree.key_order_layout_score),
             number(tree.layout_score),
             number(Some(tree.leaf_occupancy)),
@@ -32,9 +32,9 @@ pub fn run(path: &Path, json: bool) -> Result<()> {
             vec![
                 name(level),
                 nodes.nodes.to_string(),
-                run::bytes(nodes.bytes),
-                run::bytes(nodes.buffer_bytes),
-                run::bytes(nodes.written_bytes),
+                input::bytes(nodes.bytes),
+                input::bytes(nodes.buffer_bytes),
+                input::bytes(nodes.written_bytes),
             ]
         }),
     )?;
@@ -55,6 +55,6 @@ pub fn run(path: &Path, json: bool) -> Result<()> {
     )?;
     output::table(
         &["free extents of", "count"],
-        tree.free_extents.iter().map(|free| vec![run::bytes(free.bytes), free.count.to_string()]),
+        tree.free_extents.iter().map(|free| vec![input::bytes(free.bytes), free.count.to_string()]),
     )
 }

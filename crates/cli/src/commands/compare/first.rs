@@ -42,7 +42,7 @@ pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> 
             }
             there => spec.resume = there.is_some_and(|there| there.stage != Stage::Making),
         }
-        progress.say(&format!("== aging {}, {}", spec.name, run::bytes(spec.volume.size_bytes)));
+        progress.say(&format!("== aging {}, {}", spec.name, input::bytes(spec.volume.size_bytes)));
         run::age(&spec, progress)?;
         aged.push(spec.name);
     }

@@ -52,7 +52,7 @@ pub fn curve(name: &str, size_bytes: u64, seed: u64, json: bool) -> Result<()> {
         &["read size", "MB/s", "share of the best"],
         curve.points.iter().map(|point| {
             let share = point.bytes_per_s / curve.best_bytes_per_s;
-            let size = run::bytes(point.read_bytes);
+            let size = input::bytes(point.read_bytes);
             vec![
                 size,
                 number(Some(point.bytes_per_s / 1e6)),
@@ -60,7 +60,7 @@ pub fn curve(name: &str, size_bytes: u64, seed: u64, json: bool) -> Result<()> {
             ]
         }),
     )?;
-    let natural = |size: Option<u64>| size.map_or("–".to_owned(), run::bytes);
+    let natural = |size: Option<u64>| size.map_or("–".to_owned(), input::bytes);
     output::line(&format!(
         "best {} MB/s; natural transfer size {} (50 %), {} (90 %)",
         number(Some(curve.best_bytes_per_s / 1e6)),

@@ -20,7 +20,7 @@ pub fn price(path: &Path, model: &str, size: Option<u64>, json: bool) -> Result<
             bail!(
                 "a request of {} ends at byte {end_bytes}, beyond a disk of {}; give a larger --size",
                 path.display(),
-                run::bytes(size_bytes)
+                input::bytes(size_bytes)
             );
         }
         pricing.add(&requests);
@@ -42,8 +42,12 @@ pub fn price(path: &Path, model: &str, size: Option<u64>, json: bool) -> Result<
         kinds.iter().filter(|(_, cost)| cost.requests > 0).map(|(kind, cost)| {
             let seconds = cost.ns as f64 / 1e9;
             let mb_per_s = Some(cost.bytes as f64 / 1e6 / seconds).filter(|rate| rate.is_finite());
-            let cells =
-                [cost.requests.to_string(), run::bytes(cost.bytes), number(Some(seconds)), number(mb_per_s)];
+            let cells = [
+                cost.requests.to_string(),
+                input::bytes(cost.bytes),
+                number(Some(seconds)),
+                number(mb_per_s),
+            ];
             std::iter::once((*kind).to_owned()).chain(cells).collect()
         }),
     )?;

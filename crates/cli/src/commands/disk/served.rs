@@ -20,7 +20,7 @@ pub fn run(action: &ServedDisk) -> Result<()> {
             settings.write_cache_bytes = *write_cache;
             ModelledDisk::create(dir, &settings)?;
             let model = modelled::model_of(dir)?;
-            output::line(&format!("{}: {} after {}", dir.display(), run::bytes(*size), model.name()))
+            output::line(&format!("{}: {} after {}", dir.display(), input::bytes(*size), model.name()))
         }
         ServedDisk::Mount { dir, loop_device } => mount(dir, *loop_device),
         ServedDisk::Snapshot { dir, name } => change(dir, &ControlRequest::Snapshot(name.clone()), || {
@@ -91,7 +91,7 @@ fn list(dir: &Path, json: bool) -> Result<()> {
     output::table(
         &["size", "model", "in service", "requests", "failed"],
         [vec![
-            run::bytes(settings.size_bytes),
+            input::bytes(settings.size_bytes),
             settings.model.clone(),
             service,
             status.as_ref().map_or("–".to_owned(), |s| s.requests.to_string()),
@@ -103,7 +103,7 @@ fn list(dir: &Path, json: bool) -> Result<()> {
     }
     output::table(
         &["snapshot", "in use"],
-        snapshots.into_iter().map(|snapshot| vec![snapshot.name, run::bytes(snapshot.used_bytes)]),
+        snapshots.into_iter().map(|snapshot| vec![snapshot.name, input::bytes(snapshot.used_bytes)]),
     )
 }
 

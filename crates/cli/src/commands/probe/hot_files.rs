@@ -29,7 +29,7 @@ fn show(outcome: &HotFilesOutcome) -> Result<()> {
     let percent =
         |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:.1} %", 100.0 * share));
     let (of_files, of_space) = (percent(measured.share_of_files), percent(measured.share_of_space));
-    let bytes = run::bytes(measured.bytes);
+    let bytes = input::bytes(measured.bytes);
     output::line(&format!(
         "{} hot files of {bytes}: {of_files} of the files, {of_space} of the space",
         measured.files

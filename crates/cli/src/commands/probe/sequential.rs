@@ -36,7 +36,7 @@ pub fn run(args: &args::Sequential) -> Result<()> {
 
 /// The table rows of one file size.
 fn rows(size: &SequentialSize) -> Vec<Vec<String>> {
-    let begin = [run::bytes(size.size_bytes), size.files.to_string()];
+    let begin = [input::bytes(size.size_bytes), size.files.to_string()];
     let phase = |name: &str, rates: &BTreeMap<&str, Rates>, ratios: Option<Ratios>| {
         let row = |side: &str, cells: [String; 3]| {
             [&begin[..], &[name.to_owned(), side.to_owned()], &cells].concat()

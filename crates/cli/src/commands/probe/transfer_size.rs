@@ -62,7 +62,7 @@ pub fn run(args: &args::TransferSize) -> Result<()> {
     };
     drop(progress);
     if let Some(allocated) = measured.allocated_bytes.filter(|bytes| *bytes < measured.disk_bytes) {
-        let holes = run::bytes(measured.disk_bytes - allocated);
+        let holes = input::bytes(measured.disk_bytes - allocated);
         eprintln!("{holes} of this image are holes; reads of them do not reach the disk and look fast");
     }
     if args.json {
@@ -75,10 +75,10 @@ pub fn run(args: &args::TransferSize) -> Result<()> {
         &["read size", "reads", &format!("MiB/s, {clock} time")],
         measured.points.iter().map(|point| {
             let rate = point.bytes_per_s.map(|rate| rate / MIB);
-            vec![run::bytes(point.read_bytes), point.reads.to_string(), number(rate)]
+            vec![input::bytes(point.read_bytes), point.reads.to_string(), number(rate)]
         }),
     )?;
-    let size = |bytes: Option<u64>| bytes.map_or("–".to_owned(), run::bytes);
+    let size = |bytes: Option<u64>| bytes.map_or("–".to_owned(), input::bytes);
     output::line(&format!(
         "best {} MiB/s; natural transfer size {} (50 %), {} (90 %)",
         number(measured.best_bytes_per_s.map(|rate| rate / MIB)),

@@ -85,9 +85,9 @@ pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, 
         ["memory", "scan", "wall s", "s/GiB", "read from the device"].map(str::to_owned).to_vec();
     titles.extend(models.names().map(|name| format!("s/GiB, modelled {name}")));
     let row = |limit: &WarmScans, name: &str, one: &LimitedScan| {
-        let read = one.device_read_bytes.map_or("–".to_owned(), run::bytes);
+        let read = one.device_read_bytes.map_or("–".to_owned(), input::bytes);
         let (wall, cost) = (number(Some(one.scan.wall_s)), number(one.scan.s_per_gib));
-        let mut row = vec![run::bytes(limit.memory_bytes), name.to_owned(), wall, cost, read];
+        let mut row = vec![input::bytes(limit.memory_bytes), name.to_owned(), wall, cost, read];
         row.extend(models.names().map(|name| number(one.modelled_s_per_gib[name])));
         row
     };

@@ -16,8 +16,8 @@ pub fn run(path: &Path, words: &[OsString], json: bool) -> Result<()> {
     }
     output::line(&format!(
         "{} changed, {} written to the device: write amplification {}",
-        run::bytes(measured.changed_bytes),
-        run::bytes(measured.written_bytes),
+        input::bytes(measured.changed_bytes),
+        input::bytes(measured.written_bytes),
         number(measured.write_amplification)
     ))
 }

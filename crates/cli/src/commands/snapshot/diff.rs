@@ -65,7 +65,7 @@ pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
         &["", "files", "directories", "others", "bytes"],
         ChangeKind::ALL.iter().zip(counts).map(|(kind, count)| {
             let numbers = [count.files, count.dirs, count.others].map(|n| n.to_string());
-            [vec![kind.name().to_owned()], numbers.to_vec(), vec![run::bytes(count.bytes)]].concat()
+            [vec![kind.name().to_owned()], numbers.to_vec(), vec![input::bytes(count.bytes)]].concat()
         }),
     )
 }

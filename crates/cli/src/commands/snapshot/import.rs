@@ -44,7 +44,7 @@ pub fn run(args: &SnapshotImport) -> Result<()> {
         args.out.display(),
         stat.files,
         stat.dirs,
-        run::bytes(stat.bytes)
+        input::bytes(stat.bytes)
     ))
 }
 

@@ -48,7 +48,7 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
             info.key_id.as_ref().map_or_else(|| "as they are".to_owned(), |id| format!("hashes, key {id}")),
         ),
         ("holds", counts),
-        ("bytes", format!("{} in {} on disk", run::bytes(stat.bytes), run::bytes(stat.allocated_bytes))),
+        ("bytes", format!("{} in {} on disk", input::bytes(stat.bytes), input::bytes(stat.allocated_bytes))),
         ("fullness", share(stat.fullness)),
         ("extents", format!("{} of {} files", stat.extents, stat.files_with_extents)),
         (
@@ -64,8 +64,8 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
     output::table(
         &["size, at most", "files", "bytes", "extents", "layout score"],
         stat.by_size.iter().map(|class| {
-            let upper = run::bytes(class.upper_bytes);
-            let numbers = [class.files.to_string(), run::bytes(class.bytes), class.extents.to_string()];
+            let upper = input::bytes(class.upper_bytes);
+            let numbers = [class.files.to_string(), input::bytes(class.bytes), class.extents.to_string()];
             [vec![upper], numbers.to_vec(), vec![share(class.layout_score)]].concat()
         }),
     )?;
@@ -73,7 +73,7 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
     output::table(
         &["modified, less than", "files", "bytes"],
         stat.by_age.iter().map(|class| {
-            vec![format!("{} ago", span(class.upper_s)), class.files.to_string(), run::bytes(class.bytes)]
+            vec![format!("{} ago", span(class.upper_s)), class.files.to_string(), input::bytes(class.bytes)]
         }),
     )?;
     output::line("")?;

@@ -183,7 +183,7 @@ fn conditions(html: &mut Html, run: &Run) {
         html.leaf("p", &[], "Command:");
         html.el("pre", &[], |html| html.leaf("code", &[], &run.command));
         let m = &run.machine;
-        let memory = run::bytes(m.memory_bytes);
+        let memory = input::bytes(m.memory_bytes);
         let machine =
             format!("{}; {} processors, {}, {memory}; {}, {}", run.tool, m.cpus, m.cpu, m.system, m.kernel);
         html.leaf("p", &[], machine);
