@@ -1,12 +1,16 @@
-//! Medians, correlations and ratios, with their confidence intervals; tests of differences; means with their standard deviations.
+//! Means over agings and what their ratios tell; medians and correlations with their confidence intervals; means with their standard deviations.
 
 mod correlation;
+mod estimate;
 mod mean;
 mod two_samples;
+mod verdict;
 
 pub use correlation::{Correlation, correlation};
+pub use estimate::{Estimate, Sample};
 pub use mean::{MeanAndDeviation, mean_and_deviation};
 pub use two_samples::{Difference, difference};
+pub use verdict::{Told, Verdict, Words};
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};

@@ -14,8 +14,8 @@ pub use merge::MergeCounts;
 
 use crate::heartbeat::{Heartbeat, RecordedProgress};
 use crate::{Error, Machine, RunError, Watch};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sql::{Failure, Row, Sql, Value};
 use std::collections::HashMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub struct Store {
 }
 
 /// The number of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunId(pub i64);
 
 /// The data of a run at its start.
@@ -334,6 +334,12 @@ impl Store {
     /// All runs, oldest first.
     pub fn runs(&self) -> Result<Vec<Run>, Error> {
         self.runs_of(&format!("SELECT {RUN} FROM run ORDER BY id"), &[])
+    }
+
+    /// A run by its number in this store.
+    pub fn run(&self, run: RunId) -> Result<Run, Error> {
+        let runs = self.runs_of(&format!("SELECT {RUN} FROM run WHERE id = $1"), &[run.0.into()])?;
+        runs.into_iter().next().ok_or_else(|| self.wrong(&format!("run {} no longer exists", run.0)))
     }
 
     /// Finds a run by the name that is the same in every store.
