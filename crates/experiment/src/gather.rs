@@ -61,10 +61,10 @@ pub(super) fn checkpoints(plan: &Plan, jobs: &[Job], store: &Store) -> Result<Ve
     for job in jobs {
         for at in plan.schedule.checkpoints() {
             let Some(run) = job.identity.find(store, at)? else { continue };
-            runs.push(CheckpointRun {
-                at: format!("{}, {} {}", job.name(), plan.spec.experiment.round.label, at.number()),
-                run: store.uid(run)?,
-            });
+            let round = format!("{} {}", plan.spec.experiment.round.label, at.number());
+            let of = [job.cell.fs.as_str(), job.cell.variant.name.as_str(), &round];
+            let at = of.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+            runs.push(CheckpointRun { at, seed: Some(job.cell.seed), run: store.uid(run)? });
         }
     }
     Ok(runs)

@@ -39,6 +39,19 @@ impl Location {
         }
     }
 
+    /// The medium: `image`, `device`, `dir`, or the name of the model of a modelled disk.
+    pub fn medium(&self) -> &str {
+        match self {
+            Location::Image(_) => "image",
+            Location::Device(_) => "device",
+            Location::Dir(_) => "dir",
+            // For a model in a file, its name without the path.
+            Location::Modelled { model, .. } => {
+                Path::new(model).file_stem().and_then(|name| name.to_str()).unwrap_or(model)
+            }
+        }
+    }
+
     /// Bytes that an image or a modelled disk occupies already; 0 for a device or a directory.
     pub fn allocated_bytes(&self) -> u64 {
         let file = match self {

@@ -4,7 +4,7 @@
 
 use crate::Error;
 use crate::walk::walk;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, openat};
+use rustix::fs::{Advice, AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, openat};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,6 +15,13 @@ use tree::{Entry, TreeFds};
 
 /// Bytes per read.
 const BUFFER_BYTES: usize = 1 << 20;
+
+/// Files are created before their data is written, in batches of so many bytes: so do file systems that delay allocation until the kernel
+/// writes back what a copy has left in memory.
+const BATCH_BYTES: u64 = 256 << 20;
+
+/// The most files of a batch.
+const BATCH_FILES: usize = 100_000;
 
 /// The totals of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -31,13 +38,17 @@ pub struct CopyTotals {
 pub fn copy_tree(from: &Path, to: &Path) -> Result<CopyTotals, Error> {
     let opening = |e| Error::io("opening", to)(e);
     let mut copy = Copy {
+        from: File::open(from).map_err(Error::io("opening", from))?,
         root: File::open(to).map_err(opening)?,
         to: TreeFds::new(to).map_err(opening)?,
         linked: HashMap::new(),
         copied: CopyTotals::default(),
         buffer: vec![0; BUFFER_BYTES],
+        empty: Vec::new(),
+        empty_bytes: 0,
     };
-    match walk(from, |entry| copy.entry(entry)) {
+    let walked = walk(from, |entry| copy.entry(entry));
+    match walked.and_then(|()| copy.fill().map_err(Error::io("copying to", to))) {
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
             return Err(Error::Full { to: to.to_owned(), copied_bytes: copy.copied.bytes });
         }
@@ -54,12 +65,23 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<CopyTotals, Error> {
 }
 
 struct Copy {
+    from: File,
     root: File,
     to: TreeFds,
     /// The first copy of each inode with several links.
     linked: HashMap<u64, PathBuf>,
     copied: CopyTotals,
     buffer: Vec<u8>,
+    /// Files whose data is not copied yet.
+    empty: Vec<Empty>,
+    empty_bytes: u64,
+}
+
+/// A created file without its data.
+struct Empty {
+    path: PathBuf,
+    size: u64,
+    mode: Mode,
 }
 
 impl Copy {
@@ -102,22 +124,48 @@ impl Copy {
             }
             self.linked.insert(stat.st_ino, entry.path.to_owned());
         }
-        let from = File::from(entry.open()?);
         let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let to = File::from(openat(self.to.here(), entry.name, create, Mode::RUSR | Mode::WUSR)?);
+        openat(self.to.here(), entry.name, create, Mode::RUSR | Mode::WUSR)?;
+        let (size, mode) = (stat.st_size as u64, Mode::from_raw_mode(stat.st_mode));
+        self.empty.push(Empty { path: entry.path.to_owned(), size, mode });
+        self.empty_bytes += size;
+        if self.empty_bytes >= BATCH_BYTES || self.empty.len() >= BATCH_FILES { self.fill() } else { Ok(()) }
+    }
+
+    /// Copies the data of the files that are still empty, in the order of their creation.
+    fn fill(&mut self) -> io::Result<()> {
+        self.empty_bytes = 0;
+        for Empty { path, size, mode } in std::mem::take(&mut self.empty) {
+            let open = |root: &File, flags| {
+                openat(root, &path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+            };
+            let from = File::from(open(&self.from, OFlags::RDONLY)?);
+            let to = File::from(open(&self.root, OFlags::WRONLY)?);
+            self.data(&from, &to, size)?;
+            // Closing it first gives back the blocks that some file systems reserve behind the end of a file that grows.
+            drop(to);
+            let to = File::from(open(&self.root, OFlags::RDONLY)?);
+            // Starts writing it back: blocks are allocated in this order and by this thread. If the kernel chose the time and the thread, each copy
+            // would get another layout.
+            rustix::fs::fadvise(&to, 0, None, Advice::DontNeed)?;
+            rustix::fs::fchmod(&to, mode)?;
+        }
+        Ok(())
+    }
+
+    fn data(&mut self, from: &File, to: &File, size: u64) -> io::Result<()> {
         let mut at = 0;
-        while let Some((start, end)) = data_from(&from, at)? {
-            at = self.range(&from, &to, start, end)?;
+        while let Some((start, end)) = data_from(from, at)? {
+            at = self.range(from, to, start, end)?;
             if at < end {
                 // The file was truncated in the meantime.
                 break;
             }
         }
-        let size = stat.st_size as u64;
         if at < size {
             to.set_len(size)?;
         }
-        Ok(rustix::fs::fchmod(&to, Mode::from_raw_mode(stat.st_mode))?)
+        Ok(())
     }
 
     /// Copies the range from `at` to `end` and returns the offset reached.

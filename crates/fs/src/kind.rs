@@ -120,9 +120,10 @@ pub trait FileSystem: Sync {
         1.0
     }
 
-    /// The number of threads that ages it fastest on this machine.
+    /// The default number of threads that age it. With several, file locations depend on the order in which they write: no two agings are the
+    /// same.
     fn default_threads(&self) -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from)
+        1
     }
 
     /// Written files up to this size are stored inline in metadata, without blocks of their own.

@@ -4,6 +4,7 @@ use crate::aged_pair::{AgedPair, OpenPair};
 use crate::compare::SUBJECTS;
 use crate::compare::unaged::{self, Unaged};
 use crate::error::unless_interrupted;
+use crate::one_cpu::OneCpu;
 use crate::scanned::HDD_MODEL;
 use crate::site::Bridge;
 use crate::survey::{Cache, Detail, Survey};
@@ -177,6 +178,8 @@ pub struct Series<'a> {
     pub schedule: &'a Schedule,
     /// The disks used to compute the cost of scans.
     pub models: &'a [Model],
+    /// Whether the workload stays on one processor, for a repeatable layout.
+    pub one_cpu: bool,
     /// The ranks that share an aging by a profile.
     pub group: &'a mut dyn Group,
     /// Receives the progress.
@@ -287,6 +290,7 @@ impl Series<'_> {
             Location::Dir(dir) => Some(dir.as_path()),
             _ => None,
         };
+        let _one_cpu = self.one_cpu.then(OneCpu::keep);
         Ok(act(&mut Site { target, shared_dir, group: &mut *self.group, observer: &mut observer })?)
     }
 

@@ -61,6 +61,7 @@ impl Task for Aging {
             seed: at.cell.seed,
             schedule: at.schedule,
             models: &models,
+            one_cpu: true,
             group: &mut Alone,
             watch: &mut *at.watch,
             save: &mut |_| Ok(()),

@@ -71,11 +71,6 @@ impl FileSystem for Bcachefs {
         0.7
     }
 
-    fn default_threads(&self) -> usize {
-        // File locations depend on the order of writes: with several threads no two runs are the same.
-        1
-    }
-
     /// Its option `inline_data`: a quarter of a block, or half of a smaller block.
     fn inline_limit_bytes(&self) -> u64 {
         1024

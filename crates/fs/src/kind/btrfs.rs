@@ -59,11 +59,6 @@ impl FileSystem for Btrfs {
         128 << 20
     }
 
-    fn default_threads(&self) -> usize {
-        // Measured: a second thread only adds contention for the tree locks.
-        1
-    }
-
     fn inline_limit_bytes(&self) -> u64 {
         2048
     }

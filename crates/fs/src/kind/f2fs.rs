@@ -60,11 +60,6 @@ impl FileSystem for F2fs {
         (1.0 - kept_back).max(0.1) * 0.85
     }
 
-    fn default_threads(&self) -> usize {
-        // File locations depend on the order of writes: with several threads no two runs are the same.
-        1
-    }
-
     fn fallocate_assigns_blocks(&self) -> bool {
         false
     }

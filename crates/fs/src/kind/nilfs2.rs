@@ -54,11 +54,6 @@ impl FileSystem for Nilfs2 {
         134 << 20
     }
 
-    fn default_threads(&self) -> usize {
-        // File locations depend on the order of writes: with several threads no two runs are the same.
-        1
-    }
-
     fn fallocate_assigns_blocks(&self) -> bool {
         false
     }
