@@ -33,8 +33,17 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
 
 /// Ages as rank 0 of a group, whose other ranks [follow](workload::profile::follow). After an error the other ranks keep waiting.
 pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<Aged, Error> {
+    age_in(&Work::take(&spec.work)?, spec, group, watch)
+}
+
+/// Like [`age_among`], in a work directory that is already taken.
+pub(crate) fn age_in(
+    work: &Work,
+    spec: &AgeSpec,
+    group: &mut dyn Group,
+    watch: &mut dyn Watch,
+) -> Result<Aged, Error> {
     let (schedule, models) = (spec.schedule(), spec.models()?);
-    let work = Work::take(&spec.work)?;
     let store = work.store()?;
     let mut manifest = match begin::begin(spec, &store)? {
         Begun::Done(aged) => return Ok(*aged),
@@ -56,7 +65,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     })?;
     plan(spec, &mut manifest, driver.as_ref(), watch)?;
     let identity = &spec.identity();
-    let aging = Aging { spec, identity, schedule, models, work: &work, store: &store, session: &session };
+    let aging = Aging { spec, identity, schedule, models, work, store: &store, session: &session };
     aging.record(manifest, driver, group, watch)
 }
 
@@ -170,6 +179,7 @@ impl Aging<'_> {
             seed: spec.seed,
             schedule: &self.schedule,
             models: &self.models,
+            one_cpu: group.ranks() == 1 && spec.terms()?.threads == 1,
             group,
             watch: &mut *watch,
             save: &mut |point: &ResumePoint| manifest.save_point(&spec.work, point),

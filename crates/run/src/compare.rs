@@ -1,11 +1,18 @@
 //! Compares an aged file system with its unaged copy: the same logical tree, copied in directory order to a freshly made file system of the
 //! same kind, size and options.
 
+mod condition;
 mod layout;
 mod pair;
+mod parallel;
+mod replicate;
+mod replicates;
 pub(crate) mod unaged;
 
+pub use condition::{Condition, Differing};
 pub use pair::{Pair, Side, compared_numbers, interval, modelled_disk, ratio};
+pub use replicate::replicate;
+pub use replicates::{Contrast, Headline, Means, Replicates};
 
 use crate::aged_pair::{self, Access, Plan, RunPlan, Subject, Timing};
 use crate::scanned::HDD_MODEL;
@@ -39,11 +46,26 @@ pub struct CompareSpec {
     pub command: String,
 }
 
+/// The kind of its runs in the store.
+pub(crate) const KIND: &str = "compare";
+
+/// The parameters of a comparison that are part of its condition.
+const CONDITION_PARAMETERS: [&str; 1] = ["reader"];
+
 /// The document that names the model for modelled time.
 const MODELLED_DISK: &str = "modelled_disk";
 
 /// The two sides of a comparison.
 pub const SUBJECTS: [&str; 2] = ["aged", "unaged"];
+
+impl CompareSpec {
+    /// What the comparison is recorded with.
+    fn parameters(&self) -> serde_json::Value {
+        serde_json::json!({
+            "repeat": self.repeat, "reader": self.reader, "new_file": self.new_file, "disk": self.disk,
+        })
+    }
+}
 
 /// Compares each file system. Each result is stored immediately.
 pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, Error> {
@@ -55,13 +77,11 @@ pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, E
 
 /// Compares one file system. The disk for modelled time is that of [`CompareSpec::disk`], the modelled disk below, or [`HDD_MODEL`].
 fn compare_one(spec: &CompareSpec, name: &str, watch: &mut dyn Watch) -> Result<Pair, Error> {
-    let parameters = serde_json::json!({
-        "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "disk": spec.disk,
-    });
+    let parameters = spec.parameters();
     let subject = Subject::Aged { work: spec.work.clone(), name: name.to_owned() };
     let plan = Plan {
         run: Some(RunPlan {
-            kind: "compare",
+            kind: KIND,
             seed: None,
             parameters,
             command: &spec.command,

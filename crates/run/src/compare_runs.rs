@@ -1,9 +1,12 @@
 //! Comparison of two runs: the measures of both, their differences, and the different conditions.
 
 use crate::Error;
-use results::{Difference, Interval, Measurement, Run, Store, difference, median_interval};
+use crate::compare::{Condition, KIND as COMPARE, Pair, Replicates, compared_numbers};
+use crate::facts::flatten;
+use crate::manifest::Manifest;
+use results::measures::{self, Better};
+use results::{Estimate, Measurement, Run, Sample, Store, Told, Verdict, Words, median_interval};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The document of an experiment or series that names the runs of its checkpoints.
@@ -12,8 +15,11 @@ pub const CHECKPOINTS: &str = "checkpoints";
 /// A checkpoint of an experiment or series, and the run that holds its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckpointRun {
-    /// Identifies the checkpoint: file system, setting, seed and round.
+    /// Identifies the checkpoint: file system, setting and round.
     pub at: String,
+    /// The seed. Earlier versions had it in [`CheckpointRun::at`].
+    #[serde(default)]
+    pub seed: Option<u64>,
     /// The run, by its name, which is the same in every store.
     pub run: String,
 }
@@ -21,12 +27,14 @@ pub struct CheckpointRun {
 /// The comparison of two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunComparison {
-    /// The measures that both runs have.
+    /// The measures that both runs have: first those that differ, the largest difference first.
     pub measures: Vec<Compared>,
     /// Number of measures that only the first or only the second run has.
     pub alone: [usize; 2],
     /// The conditions that differ: name, and both values.
     pub conditions: Vec<(String, [String; 2])>,
+    /// What the values are of: `aging` or, for a benchmark, `repetition`.
+    pub evidence: &'static str,
 }
 
 /// A measure of both runs.
@@ -38,55 +46,138 @@ pub struct Compared {
     pub measure: String,
     /// Its unit.
     pub unit: String,
-    /// The medians of both runs, with 95 % intervals.
-    pub medians: [Interval; 2],
-    /// The difference of the second from the first.
-    pub difference: Difference,
+    /// The means of both runs.
+    pub means: [Estimate; 2],
+    /// The ratio of the second to the first; `None` if a value is not positive.
+    pub ratio: Option<Estimate>,
+    /// The verdict on the ratio.
+    pub verdict: Option<Verdict>,
 }
 
 /// A run and the store that holds it.
 pub type Stored<'a> = (&'a Store, &'a Run);
 
-/// Compares the second run with the first.
+/// Compares the second run with the first. Comparisons of agings stand for all comparisons under their conditions.
 pub fn compare_runs(first: Stored, second: Stored) -> Result<RunComparison, Error> {
-    let (of_first, mut of_second) = (numbers(first)?, numbers(second)?);
+    let (of_first, mut of_second) = (Samples::of(first)?, Samples::of(second)?);
+    let evidence = if of_first.of_agings && of_second.of_agings { "aging" } else { "repetition" };
     let (mut measures, mut alone) = (Vec::new(), [0; 2]);
-    for ((subject, measure, unit), values) in of_first {
+    for ((subject, measure, unit), sample) in of_first.samples {
         let key = (subject, measure, unit);
-        let Some(others) = of_second.remove(&key) else {
+        let Some(other) = of_second.samples.remove(&key) else {
             alone[0] += 1;
             continue;
         };
-        let intervals = median_interval(&values).zip(median_interval(&others));
-        if let (Some((a, b)), Some(difference)) = (intervals, difference(&values, &others)) {
+        let means = Estimate::arithmetic(&sample.values).zip(Estimate::arithmetic(&other.values));
+        if let Some((a, b)) = means {
             let (subject, measure, unit) = key;
-            measures.push(Compared { subject, measure, unit, medians: [a, b], difference });
+            let ratio = other.ratio_to(&sample);
+            let words = words(&measure, evidence);
+            let verdict = ratio.as_ref().map(|ratio| Verdict::on(ratio, words));
+            measures.push(Compared { subject, measure, unit, means: [a, b], ratio, verdict });
         }
     }
-    alone[1] = of_second.len();
-    Ok(RunComparison { measures, alone, conditions: conditions(first.1, second.1) })
+    alone[1] = of_second.samples.len();
+    // Stable, so that equal measures stay in the order of their names.
+    measures.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+    let conditions = match (of_first.condition, of_second.condition) {
+        (Some(a), Some(b)) => a.differing(&b).into_iter().map(|of| (of.fact, of.values)).collect(),
+        _ => conditions(first.1, second.1),
+    };
+    Ok(RunComparison { measures, alone, conditions, evidence })
+}
+
+impl Compared {
+    /// The size of a difference that is told; otherwise nothing.
+    fn weight(&self) -> f64 {
+        let is_told =
+            self.verdict.as_ref().is_some_and(|verdict| matches!(verdict.told, Told::More | Told::Less));
+        self.ratio.filter(|_| is_told).map_or(0.0, |ratio| ratio.mean.ln().abs())
+    }
+}
+
+/// The words for a measure: time that is better if lower is slower or faster.
+fn words(measure: &str, evidence: &'static str) -> Words {
+    let is_time = measures::find(measure).is_some_and(|measure| {
+        measure.better == Better::Lower && measure.unit.split('/').next() == Some("s")
+    });
+    let (more, less) = if is_time { ("slower", "faster") } else { ("larger", "smaller") };
+    Words { more, less, evidence }
 }
 
 /// The values of each (subject, measure, unit).
-type Numbers = BTreeMap<(String, String, String), Vec<f64>>;
+#[derive(Default)]
+struct Samples {
+    samples: BTreeMap<(String, String, String), Sample>,
+    /// Whether each value is of one aging.
+    of_agings: bool,
+    /// What they depend on, if they are from comparisons.
+    condition: Option<Condition>,
+}
 
-/// The measurements of a run, or of its checkpoints.
-fn numbers((store, run): Stored) -> Result<Numbers, Error> {
-    let mut found = Numbers::new();
-    let mut add = |at: &str, numbers: Vec<Measurement>| {
+impl Samples {
+    /// The values of all agings under the conditions of a comparison, of the checkpoints of an experiment or series, or of the repetitions of
+    /// another run.
+    fn of((store, run): Stored) -> Result<Samples, Error> {
+        let mut found = Samples::default();
+        let is_compared =
+            run.kind == COMPARE && store.document::<Manifest>(run.id, "", "manifest")?.is_some();
+        let checkpoints = store.document::<Vec<CheckpointRun>>(run.id, "", CHECKPOINTS)?.unwrap_or_default();
+        if is_compared {
+            let pair = Pair::load(store, run.id)?;
+            for of in replicates(store, &pair)? {
+                found.add("", Some(of.seed), averages(compared_numbers(store, of.run)?));
+            }
+            found.condition = Some(pair.condition);
+        } else {
+            found.add("", None, store.measurements(run.id)?);
+        }
+        found.of_agings = is_compared || !checkpoints.is_empty();
+        for checkpoint in checkpoints {
+            if let Some(run) = store.by_uid(&checkpoint.run)? {
+                found.add(&checkpoint.at, checkpoint.seed, averages(store.measurements(run.id)?));
+            }
+        }
+        Ok(found)
+    }
+
+    fn add(&mut self, at: &str, seed: Option<u64>, numbers: Vec<Measurement>) {
         for m in numbers {
             let parts = [at, &m.subject].into_iter().filter(|part| !part.is_empty());
             let subject = parts.collect::<Vec<_>>().join(", ");
-            found.entry((subject, m.measure, m.unit)).or_default().push(m.value);
-        }
-    };
-    add("", store.measurements(run.id)?);
-    for checkpoint in store.document::<Vec<CheckpointRun>>(run.id, "", CHECKPOINTS)?.unwrap_or_default() {
-        if let Some(run) = store.by_uid(&checkpoint.run)? {
-            add(&checkpoint.at, store.measurements(run.id)?);
+            let sample = self.samples.entry((subject, m.measure, m.unit)).or_default();
+            sample.values.push(m.value);
+            sample.seeds.extend(seed);
         }
     }
-    Ok(found)
+}
+
+/// The complete comparisons under the same conditions as `pair`, and itself.
+fn replicates(store: &Store, pair: &Pair) -> Result<Vec<Pair>, Error> {
+    let mut pairs = Vec::new();
+    for run in store.runs_of_kind(COMPARE)? {
+        if run.state == "done" && run.id != pair.run {
+            pairs.push(Pair::load(store, run.id)?);
+        }
+    }
+    // Of several with one seed the last counts.
+    pairs.push(pair.clone());
+    let group =
+        Replicates::group(&pairs).into_iter().find(|group| group.pairs.iter().any(|of| of.run == pair.run));
+    Ok(group.map(|group| group.pairs).unwrap_or_default())
+}
+
+/// One value for each subject and measure: the median of the repetitions, which are of one file system.
+fn averages(numbers: Vec<Measurement>) -> Vec<Measurement> {
+    let mut found: BTreeMap<(String, String, String), Vec<f64>> = BTreeMap::new();
+    for m in numbers {
+        found.entry((m.subject, m.measure, m.unit)).or_default().push(m.value);
+    }
+    let average = |((subject, measure, unit), values): (_, Vec<f64>)| {
+        let value = median_interval(&values)?.median;
+        Some(Measurement { subject, measure, unit, repetition: 1, value })
+    };
+    found.into_iter().filter_map(average).collect()
 }
 
 /// The conditions that differ between two runs.
@@ -115,25 +206,11 @@ fn conditions(first: &Run, second: &Run) -> Vec<(String, [String; 2])> {
     differing
 }
 
-/// The leaves of a JSON value by their paths. A list of leaves counts as one leaf.
-fn flatten(path: &str, value: &Value, found: &mut BTreeMap<String, String>) {
-    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-    match value {
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| flatten(&below(name), value, found)),
-        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().enumerate().for_each(|(at, value)| flatten(&below(&at.to_string()), value, found));
-        }
-        Value::Null => {}
-        Value::String(text) => drop(found.insert(path.to_owned(), text.clone())),
-        other => drop(found.insert(path.to_owned(), other.to_string())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use results::{NewRun, RunId, measures};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn begun(store: &Store, parameters: Value) -> RunId {
         store.begin(&NewRun { kind: "compare", name: "it", command: "", seed: Some(1), parameters }).unwrap()
@@ -155,13 +232,12 @@ mod tests {
         store.record(b, &measures::EXTENTS.once("", 20.0)).unwrap();
         let runs = store.runs().unwrap();
         let comparison = compare_runs((&store, &runs[0]), (&store, &runs[1])).unwrap();
-        let [files, cost] = &comparison.measures[..] else { panic!("{comparison:?}") };
-        assert!(!files.difference.can_detect() && files.difference.ratio == Some(2.0));
-        assert!(cost.difference.is_significant() && (cost.difference.ratio.unwrap() - 2.93).abs() < 0.01);
-        assert_eq!(
-            (cost.medians[1].median, cost.subject.as_str(), comparison.alone),
-            (3.035, "aged", [0, 1])
-        );
+        // What is told comes first.
+        let [cost, files] = &comparison.measures[..] else { panic!("{comparison:?}") };
+        assert_eq!(files.verdict.as_ref().unwrap().told, Told::CannotBeTold);
+        assert!(cost.verdict.as_ref().unwrap().text.starts_with("2.9× slower ["), "{cost:?}");
+        assert!(cost.verdict.as_ref().unwrap().text.ends_with("6 repetitions"), "{cost:?}");
+        assert_eq!((cost.subject.as_str(), comparison.alone), ("aged", [0, 1]));
         let differing: Vec<_> = comparison
             .conditions
             .iter()
@@ -171,23 +247,30 @@ mod tests {
     }
 
     #[test]
-    fn experiments_are_compared_checkpoint_by_checkpoint() {
+    fn experiments_are_compared_checkpoint_by_checkpoint_over_seeds() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         for value in [1.0, 2.0] {
-            let checkpoint = begun(&store, json!({}));
-            store.record(checkpoint, &measures::SCAN_S_PER_GIB.once("aged", value)).unwrap();
-            let run = store.uid(checkpoint).unwrap();
-            let at = |round: u64| CheckpointRun { at: format!("ext4, round {round}"), run: run.clone() };
+            let mut at = Vec::new();
+            for seed in [1, 2] {
+                let checkpoint = begun(&store, json!({}));
+                // Repetitions on one file system are averaged.
+                for repetition in [1, 2] {
+                    let number =
+                        measures::SCAN_S_PER_GIB.measurement("aged", repetition, value * seed as f64);
+                    store.record(checkpoint, &number).unwrap();
+                }
+                let run = store.uid(checkpoint).unwrap();
+                at.push(CheckpointRun { at: "ext4, round 1".to_owned(), seed: Some(seed), run });
+            }
             let experiment = begun(&store, json!({}));
-            store.record_document(experiment, "", CHECKPOINTS, &vec![at(1), at(2)]).unwrap();
+            store.record_document(experiment, "", CHECKPOINTS, &at).unwrap();
         }
         let runs = store.runs().unwrap();
-        let comparison = compare_runs((&store, &runs[1]), (&store, &runs[3])).unwrap();
-        let subjects: Vec<&str> =
-            comparison.measures.iter().map(|measure| measure.subject.as_str()).collect();
-        assert_eq!(subjects, ["ext4, round 1, aged", "ext4, round 2, aged"]);
-        assert_eq!(comparison.measures[0].difference.ratio, Some(2.0));
+        let comparison = compare_runs((&store, &runs[2]), (&store, &runs[5])).unwrap();
+        let [cost] = &comparison.measures[..] else { panic!("{comparison:?}") };
+        assert_eq!((cost.subject.as_str(), cost.means[0].n), ("ext4, round 1, aged", 2));
+        assert_eq!(cost.verdict.as_ref().unwrap().text, "2.0× slower [2.0× – 2.0×], 2 agings");
         // Merging stores renumbers the runs.
         let both = Store::open(&dir.path().join("both")).unwrap();
         let first = begun(&both, json!({}));
@@ -195,6 +278,6 @@ mod tests {
         both.merge(&store).unwrap();
         let merged = both.runs().unwrap();
         assert_eq!(merged[0].id, first);
-        assert_eq!(compare_runs((&both, &merged[2]), (&both, &merged[4])).unwrap(), comparison);
+        assert_eq!(compare_runs((&both, &merged[3]), (&both, &merged[6])).unwrap(), comparison);
     }
 }

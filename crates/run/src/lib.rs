@@ -11,6 +11,7 @@ mod compare;
 pub mod compare_layout;
 mod compare_runs;
 mod error;
+mod facts;
 mod fio;
 mod hot_files;
 mod io_capture;
@@ -18,6 +19,7 @@ pub mod library;
 mod manifest;
 mod messages;
 mod names;
+mod one_cpu;
 pub mod personality;
 mod rollback;
 pub mod scanned;
@@ -41,7 +43,8 @@ pub use age::{
 };
 pub use aged_pair::Subject;
 pub use compare::{
-    CompareSpec, Pair, SUBJECTS, Side, compare, compared_numbers, interval, modelled_disk, ratio,
+    CompareSpec, Condition, Contrast, Differing, Headline, Means, Pair, Replicates, SUBJECTS, Side, compare,
+    compared_numbers, interval, modelled_disk, ratio, replicate,
 };
 pub use compare_runs::{CHECKPOINTS, CheckpointRun, Compared, RunComparison, Stored, compare_runs};
 pub use error::{Error, interrupted, unless_interrupted};

@@ -49,6 +49,9 @@ pub struct Manifest {
     pub on_full: OnFull,
     /// Whether the live files are filled with data at the end.
     pub fill: bool,
+    /// Whether it only serves a comparison, which removes it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replicate: bool,
     /// The aging by a profile so far; empty if a workload aged the file system. `done` of the last segment is the number of operations that
     /// are applied and on disk.
     #[serde(rename = "legs")]

@@ -4,8 +4,8 @@ use crate::Error;
 use crate::volume::check_recordable;
 use disk::WorkLock;
 use results::{STORE_FILE, Store};
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A locked work directory.
 pub struct Work {
@@ -14,7 +14,7 @@ pub struct Work {
     /// Whether this run created the directory.
     fresh: bool,
     /// Whether the files that this run created stay.
-    keep: Cell<bool>,
+    keep: AtomicBool,
 }
 
 impl Work {
@@ -24,7 +24,7 @@ impl Work {
         let fresh = !dir.exists();
         std::fs::create_dir_all(dir).map_err(Error::io("creating the work directory", dir))?;
         let lock = WorkLock::take(dir)?;
-        let keep = Cell::new(dir.join(STORE_FILE).exists());
+        let keep = AtomicBool::new(dir.join(STORE_FILE).exists());
         Ok(Work { dir: dir.to_owned(), _lock: lock, fresh, keep })
     }
 
@@ -35,13 +35,13 @@ impl Work {
 
     /// Marks the contents of the directory as worth keeping.
     pub fn keep(&self) {
-        self.keep.set(true);
+        self.keep.store(true, Relaxed);
     }
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if !self.keep.get() {
+        if !self.keep.load(Relaxed) {
             for name in [STORE_FILE, "senesce.db-wal", "senesce.db-shm", ".senesce.lock"] {
                 let _ = std::fs::remove_file(self.dir.join(name));
             }

@@ -14,10 +14,13 @@ pub struct Demo {
     /// Size of each file system
     #[arg(long, value_name = "SIZE", default_value = "400MiB", value_parser = units::size)]
     pub size: u64,
+    /// Agings of each file system, with consecutive seeds
+    #[arg(long, value_name = "N", default_value_t = super::AGINGS, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub agings: u64,
     /// Cold scans of each side
-    #[arg(long, value_name = "N", default_value_t = 6)]
+    #[arg(long, value_name = "N", default_value_t = 2)]
     pub repeat: u64,
-    /// Random seed
+    /// Random seed of the first aging
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
 }
@@ -67,7 +70,7 @@ pub struct Age {
     /// Name in the work directory [default: FS-PROFILE-SEED or FS-WORKLOAD-SEED]
     #[arg(long)]
     pub name: Option<String>,
-    /// Replay threads [default: 1 on a modelled disk, else the fastest for the file system]
+    /// Replay threads; with several, no two agings have the same layout [default: 1, except for betreefs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "workload")]
     pub threads: Option<u16>,
     /// How files get their data

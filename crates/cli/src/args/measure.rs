@@ -137,8 +137,8 @@ pub struct Compare {
     pub kernels: CompareKernels,
     #[command(flatten)]
     pub work: Work,
-    /// Cold scans of each side; 6 or more give confidence intervals
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    /// Cold scans of each side, which are averaged: only several agings give confidence intervals
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeat: u64,
     /// Program that reads
     #[arg(long, value_enum, default_value_t = Reader::Grep)]
@@ -160,9 +160,21 @@ pub struct Compare {
 /// File systems to age before they are compared.
 #[derive(Args)]
 pub struct AgeFirst {
-    /// Age these file systems first, unless they exist; the next five options are those of `senesce age`
+    /// Age these file systems first, unless this was done before; the options up to --seed describe the agings
     #[arg(long, value_name = "KINDS", value_delimiter = ',', conflicts_with = "names")]
     pub fs: Vec<String>,
+    /// Agings of each file system, with consecutive seeds; the images of all but the first are removed
+    #[arg(long, value_name = "N", requires = "fs", default_value_t = AGINGS, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub agings: u64,
+    /// Options of mkfs; repeat it to compare several
+    #[arg(long, value_name = "OPTIONS", requires = "fs", allow_hyphen_values = true)]
+    pub mkfs_opts: Vec<String>,
+    /// Mount options, separated by commas; repeat it to compare several
+    #[arg(long, value_name = "OPTIONS", requires = "fs")]
+    pub mount_opts: Vec<String>,
+    /// Name of the file systems, to which what they differ in is appended [default: file system and profile]
+    #[arg(long, requires = "fs")]
+    pub name: Option<String>,
     /// Size of each file system
     #[arg(long, value_name = "SIZE", requires = "fs", value_parser = units::size)]
     pub size: Option<u64>,
@@ -175,10 +187,13 @@ pub struct AgeFirst {
     /// Bytes to create, in multiples of the size
     #[arg(long, value_name = "N", requires = "fs", value_parser = units::overwrites)]
     pub overwrites: Option<f64>,
-    /// Random seed
+    /// Random seed of the first aging
     #[arg(long, value_name = "N", requires = "fs")]
     pub seed: Option<u64>,
 }
+
+/// Default number of agings under each condition.
+pub const AGINGS: u64 = 3;
 
 /// Kernels to age and compare on.
 #[derive(Args)]

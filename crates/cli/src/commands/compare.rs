@@ -8,17 +8,28 @@ use crate::args::{self, Across, Compare};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use results::Measure;
 use results::measures::{self, MODELLED_S_PER_GIB, Topic};
-use run::{CompareSpec, Manifest, Pair, Stage};
+use results::{Estimate, Measure};
+use run::{CompareSpec, Contrast, Headline, Manifest, Means, Pair, Replicates, Stage};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use vm::Kernel;
 
-/// The JSON document of a comparison.
-#[derive(Serialize, Deserialize)]
+/// The comparisons of all agings, in the JSON document of a virtual machine.
+#[derive(Deserialize)]
 struct Pairs {
     pairs: Vec<Pair>,
+}
+
+/// The JSON document of a comparison.
+#[derive(Serialize)]
+struct Compared<'a> {
+    /// The results by condition.
+    conditions: &'a [Replicates],
+    /// The conditions compared with each other.
+    contrasts: Vec<Contrast>,
+    /// The comparisons of all agings.
+    pairs: &'a [Pair],
 }
 
 pub fn run(args: &Compare) -> Result<()> {
@@ -27,10 +38,14 @@ pub fn run(args: &Compare) -> Result<()> {
         Some(guest) => compare_here(args, named, Some(&guest.kernel))?,
         None => compare_on_all_kernels(args, &named)?,
     };
+    let conditions = Replicates::group(&pairs);
     match (args.json, args.kernels.across) {
-        (true, _) => output::json(&Pairs { pairs }),
-        (false, None) => show(&pairs),
-        (false, Some(Across::Kernel)) => across::show(&pairs),
+        (true, _) => {
+            let contrasts = Contrast::of_all(&conditions);
+            output::json(&Compared { conditions: &conditions, contrasts, pairs: &pairs })
+        }
+        (false, None) => show(&conditions),
+        (false, Some(Across::Kernel)) => across::show(&conditions),
     }
 }
 
@@ -49,14 +64,9 @@ fn compare_on_all_kernels(args: &Compare, named: &[Manifest]) -> Result<Vec<Pair
 /// Compares the file systems of the running kernel: `kernel` in a virtual machine, `None` outside.
 fn compare_here(args: &Compare, named: Vec<Manifest>, kernel: Option<&Kernel>) -> Result<Vec<Pair>> {
     let mut progress = Progress::new();
-    let aged = if args.first.fs.is_empty() {
-        let here = named.into_iter().filter(|manifest| manifest.volume.kernel.as_ref() == kernel);
-        here.map(|manifest| manifest.name).collect()
-    } else {
-        first::age(args, kernel, &mut progress)?
-    };
+    let here = named.into_iter().filter(|manifest| manifest.volume.kernel.as_ref() == kernel);
     let spec = CompareSpec {
-        aged,
+        aged: here.map(|manifest| manifest.name).collect(),
         work: args.work.work.clone(),
         repeat: args.repeat,
         reader: reader(args.reader),
@@ -65,7 +75,10 @@ fn compare_here(args: &Compare, named: Vec<Manifest>, kernel: Option<&Kernel>) -
         resume: args.resume,
         command: super::command_line(),
     };
-    Ok(run::compare(&spec, &mut progress)?)
+    if args.first.fs.is_empty() {
+        return Ok(run::compare(&spec, &mut progress)?);
+    }
+    Ok(run::replicate(&first::agings(args, kernel)?, &spec, true, &mut progress)?)
 }
 
 /// The manifests of the file systems to compare.
@@ -104,38 +117,71 @@ pub fn complete(work: &Path) -> Result<Vec<Manifest>> {
     Ok(aged)
 }
 
-/// The measures to show for a pair: those that every comparison shows, and those of a tree.
-fn shown(pair: &Pair) -> impl Iterator<Item = &'static Measure> {
-    let is_measured = |measure: &Measure| pair.aged.value(measure).or(pair.unaged.value(measure)).is_some();
+/// The measures to show of some conditions: those that every comparison shows, and those of a tree.
+fn shown(condition: &Replicates) -> impl Iterator<Item = &'static Measure> {
+    let is_measured = |measure: &Measure| condition.means(measure).is_some();
     // Another measure already shows the 7200 rpm disk.
     let is_wanted =
-        |measure: &Measure| *measure != MODELLED_S_PER_GIB || pair.modelled_disk != run::HDD_MODEL;
+        |measure: &Measure| *measure != MODELLED_S_PER_GIB || condition.modelled_disk() != run::HDD_MODEL;
     measures::compared().filter(move |measure| {
         let is_of_tree = measure.topic == Some(Topic::Tree) && is_measured(measure);
         (measure.always && is_wanted(measure)) || is_of_tree
     })
 }
 
-fn label(measure: &Measure, pair: &Pair) -> String {
+fn label(measure: &Measure, condition: &Replicates) -> String {
     match *measure {
-        MODELLED_S_PER_GIB => format!("{} {}", measure.label, pair.modelled_disk),
+        MODELLED_S_PER_GIB => format!("{} {}", measure.label, condition.modelled_disk()),
         _ => measure.label.to_owned(),
     }
 }
 
-/// The ratio of two numbers; `None` if one is missing or the divisor is zero.
-fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.zip(b).filter(|(_, b)| *b != 0.0).map(|(a, b)| a / b)
+/// The aged and the unaged side.
+fn sides(means: Option<&Means>) -> [Option<&Estimate>; 2] {
+    means.map_or([None; 2], |means| [means.aged.as_ref(), means.unaged.as_ref()])
 }
 
-/// Prints one table for each pair, with a column for each side.
-pub fn show(pairs: &[Pair]) -> Result<()> {
-    for pair in pairs {
-        let rows = shown(pair).map(|measure| {
-            let (aged, unaged) = (pair.aged.value(measure), pair.unaged.value(measure));
-            vec![label(measure, pair), number(aged), number(unaged), number(ratio(aged, unaged))]
+/// The mean over the agings.
+fn mean(estimate: Option<&Estimate>) -> String {
+    number(estimate.map(|estimate| estimate.mean))
+}
+
+/// A ratio with its interval.
+fn with_interval(estimate: Option<&Estimate>) -> String {
+    match estimate.and_then(Estimate::ends) {
+        Some((low, high)) => format!("{} [{} – {}]", mean(estimate), number(Some(low)), number(Some(high))),
+        None => mean(estimate),
+    }
+}
+
+/// Prints one table for each condition, with a column for each side, and what it tells; then how the conditions differ.
+pub fn show(conditions: &[Replicates]) -> Result<()> {
+    for condition in conditions {
+        let rows = shown(condition).map(|measure| {
+            let means = condition.means(measure);
+            let [aged, unaged] = sides(means);
+            let ratio = means.and_then(|means| means.ratio.as_ref());
+            vec![label(measure, condition), mean(aged), mean(unaged), with_interval(ratio)]
         });
-        output::table(&[&pair.name, "aged", "unaged", "aged/unaged"], rows)?;
+        output::table(&[&condition.name, "aged", "unaged", "aged/unaged"], rows)?;
+        for headline in [&condition.modelled, &condition.measured].into_iter().flatten() {
+            output::line(&format!("aged against unaged, {}", in_words(headline)))?;
+        }
+        output::line("")?;
+    }
+    for contrast in Contrast::of_all(conditions) {
+        let Contrast { name, against, aged, unaged, .. } = &contrast;
+        output::line(&format!(
+            "{name} against {against} ({}), {}:",
+            contrast.differing_in_words(),
+            aged.how
+        ))?;
+        output::line(&format!("  aged    {}", aged.verdict.text))?;
+        output::line(&format!("  unaged  {}", unaged.verdict.text))?;
     }
     Ok(())
+}
+
+fn in_words(headline: &Headline) -> String {
+    format!("{}: {}", headline.how, headline.verdict.text)
 }

@@ -4,7 +4,7 @@ use crate::args::Demo;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
 use results::{STORE_FILE, Watch as _};
-use run::{AgeSpec, CompareSpec, Location, Manifest, VolumeConfig};
+use run::{AgeSpec, CompareSpec, Location, Manifest, Replicates, VolumeConfig};
 use std::path::Path;
 use std::sync::Arc;
 use workload::Method;
@@ -19,27 +19,29 @@ const FULLNESS: f64 = 0.6;
 pub fn run(args: &Demo) -> Result<()> {
     let mut progress = Progress::new();
     let work = std::path::absolute(&args.work).context("finding the work directory")?;
-    let mut names = Vec::new();
+    let mut kinds = Vec::new();
     for kind in fs::kinds() {
         // Skips file systems that need a virtual machine, which is slow, and zfs-fuse, which is outdated.
         if !fs::can_mount(*kind) || kind.in_pool() {
             continue;
         }
-        if let Err(why) = fs::ready(*kind) {
-            progress.say(&format!("{} skipped: {why}", kind.name()));
-            continue;
+        match fs::ready(*kind) {
+            Ok(()) => kinds.push(*kind),
+            Err(why) => progress.say(&format!("{} skipped: {why}", kind.name())),
         }
-        let name = kind.name().to_owned();
-        discard(&work, &name)?;
-        progress.say(&format!("== aging {name}, {}, as {PROFILE}", input::bytes(args.size)));
-        run::age(&spec(args, &work, *kind)?, &mut progress)?;
-        names.push(name);
     }
-    if names.is_empty() {
+    if kinds.is_empty() {
         bail!("no file system can be made on this machine; `senesce doctor` shows what is missing");
     }
+    let mut agings = Vec::new();
+    for number in 0..args.agings {
+        for kind in &kinds {
+            agings.push(spec(args, &work, *kind, number)?);
+        }
+    }
+    agings.iter().try_for_each(|spec| discard(&work, &spec.name))?;
     let comparison = CompareSpec {
-        aged: names.clone(),
+        aged: Vec::new(),
         work: work.clone(),
         repeat: args.repeat,
         reader: probe::Reader::Grep,
@@ -48,21 +50,25 @@ pub fn run(args: &Demo) -> Result<()> {
         resume: false,
         command: super::command_line(),
     };
-    progress.say("== comparing each with its unaged copy");
-    let pairs = run::compare(&comparison, &mut progress)?;
+    let pairs = run::replicate(&agings, &comparison, false, &mut progress)?;
     drop(progress);
-    super::compare::show(&pairs)?;
+    super::compare::show(&Replicates::group(&pairs))?;
     let page = work.join("report.html");
+    let names: Vec<String> = agings.into_iter().map(|spec| spec.name).collect();
     super::report::write(&results::StoreLocation::of_work_dir(&work), &names, &page)?;
     eprintln!("\nThe report: {}", page.display());
     Ok(())
 }
 
-fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem) -> Result<AgeSpec> {
-    let name = kind.name();
+/// The aging with this number. The first has the name of its file system and stays.
+fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem, number: u64) -> Result<AgeSpec> {
+    let seed = args.seed.checked_add(number).context("--seed plus --agings exceeds 2^64")?;
+    let is_first = number == 0;
+    let name = if is_first { kind.name().to_owned() } else { format!("{}-{seed}", kind.name()) };
+    let image = Location::Image(work.join(format!("{name}.img")));
     let volume = VolumeConfig {
         mkfs_opts: kind.advised_mkfs_opts(args.size).iter().map(|opt| (*opt).to_owned()).collect(),
-        ..VolumeConfig::new(Location::Image(work.join(format!("{name}.img"))), name, args.size)
+        ..VolumeConfig::new(image, kind.name(), args.size)
     };
     let workload = ByProfile {
         profile: profile::load(PROFILE)?,
@@ -71,7 +77,8 @@ fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem) -> Result<AgeSpec> 
         overwrites: None,
     };
     let command = super::command_line();
-    Ok(AgeSpec::new(name, work.to_owned(), volume, Arc::new(workload), args.seed, &command))
+    let spec = AgeSpec::new(&name, work.to_owned(), volume, Arc::new(workload), seed, &command);
+    Ok(AgeSpec { replicate: !is_first, ..spec })
 }
 
 /// Removes the images and the manifest of an earlier demonstration with this name, and nothing else.

@@ -58,6 +58,7 @@ fn new(spec: &AgeSpec) -> Manifest {
         data: if by_profile { spec.data() } else { Data::Write },
         on_full: if by_profile { spec.on_full } else { OnFull::Stop },
         fill: spec.fill,
+        replicate: spec.replicate,
         segments: spec.conditions().map(|conditions| Segment { conditions, done: 0 }).into_iter().collect(),
         aged_by: spec.aged_by(),
         redo_to: 0,

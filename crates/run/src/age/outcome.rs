@@ -72,7 +72,8 @@ pub(super) fn read(
             result.checkpoints.extend(sides);
             result.pairs.extend(pairs);
             result.trees.extend(read_trees(store, run, key, at.number())?);
-            runs.push(CheckpointRun { at: format!("round {}", at.number()), run: store.uid(run)? });
+            let (at, run) = (format!("round {}", at.number()), store.uid(run)?);
+            runs.push(CheckpointRun { at, seed: Some(spec.seed), run });
         }
     }
     Ok((result, runs))

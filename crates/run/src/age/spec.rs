@@ -35,7 +35,7 @@ pub struct AgeSpec {
     pub time: Option<Duration>,
     /// An aging by a profile ends when the goodness of fit, a chi-square p-value, is at least this.
     pub fit: Option<f64>,
-    /// Threads of the replay of a profile; `None` selects the best number for the file system.
+    /// Threads of the replay of a profile; `None` selects the default of the file system.
     pub threads: Option<usize>,
     /// How the files of a profile get their data.
     pub data: Data,
@@ -43,6 +43,8 @@ pub struct AgeSpec {
     pub on_full: OnFull,
     /// Whether the live files are filled with data at the end.
     pub fill: bool,
+    /// Whether the file system only serves a comparison, which removes it.
+    pub replicate: bool,
     /// File for the operation trace of a profile, if any.
     pub save_trace: Option<PathBuf>,
     /// Whether to continue an earlier aging. An aging by a profile continues where it was; others start over and reuse their measurements.
@@ -87,6 +89,7 @@ impl AgeSpec {
             data: Data::Auto,
             on_full: OnFull::Skip,
             fill: true,
+            replicate: false,
             save_trace: None,
             resume: false,
             command: command.to_owned(),
@@ -111,13 +114,13 @@ impl AgeSpec {
     }
 
     /// The rules of an aging by a profile.
-    pub(super) fn terms(&self) -> Result<Terms, Error> {
-        let threads = match (self.threads, &self.volume.location, self.volume.kind()?) {
-            (Some(threads), ..) => threads,
-            // Modelled disks promise reproducible results; several threads would allocate blocks in a different order each time.
-            (None, Location::Modelled { .. }, _) | (None, _, None) => 1,
-            (None, _, Some(kind)) => kind.default_threads(),
+    pub(crate) fn terms(&self) -> Result<Terms, Error> {
+        let by_kind = match (&self.volume.location, self.volume.kind()?) {
+            // Modelled disks promise reproducible results.
+            (Location::Modelled { .. }, _) | (_, None) => 1,
+            (_, Some(kind)) => kind.default_threads(),
         };
+        let threads = self.threads.unwrap_or(by_kind);
         Ok(Terms {
             threads,
             data: self.data(),
@@ -179,7 +182,7 @@ impl AgeSpec {
     }
 
     /// The workload, if it is not a profile.
-    pub(super) fn aged_by(&self) -> Option<crate::AgedBy> {
+    pub(crate) fn aged_by(&self) -> Option<crate::AgedBy> {
         let by = || crate::AgedBy { workload: self.workload.clone(), seed: self.seed, round: self.round };
         self.workload.as_profile().is_none().then(by)
     }

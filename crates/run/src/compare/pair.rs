@@ -1,6 +1,7 @@
 //! The results of a comparison of an aged file system with its unaged copy, read back from the store, so that the output shows exactly the
 //! stored data.
 
+use super::condition::Condition;
 use super::{MODELLED_DISK, SUBJECTS};
 use crate::Error;
 use crate::manifest::Manifest;
@@ -10,7 +11,6 @@ use results::measures::{self, Measure};
 use results::{Interval, Measurement, RunId, Store, median_interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// The result of one comparison.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,26 +25,25 @@ pub struct Pair {
     pub size_bytes: u64,
     /// Kernel release of both measurements.
     pub kernel: String,
+    /// The random seed of the aging.
+    pub seed: u64,
+    /// What the result depends on, except for the random seed.
+    pub condition: Condition,
+    /// The run in the store.
+    pub run: RunId,
     /// The aged side.
     pub aged: Side,
     /// The unaged side.
     pub unaged: Side,
-    /// Median over the repetitions of the aged over the unaged scan cost measured on this machine. `None` if the sides are not on the same
-    /// disk, as with an aged device, whose unaged copy is an image.
+    /// Aged over unaged scan cost measured on this machine. `None` if the sides are not on the same disk, as with an aged device, whose unaged
+    /// copy is an image.
     pub aging_ratio: Option<f64>,
-    /// The same with its 95 % interval.
-    pub aging_ratio_interval: Option<Interval>,
     /// Model of the disk for modelled time.
     pub modelled_disk: String,
-    /// Median over the repetitions of the aged over the unaged scan cost in modelled time: the time of [`Pair::modelled_disk`] for the same
-    /// requests.
+    /// Aged over unaged scan cost in modelled time: the time of [`Pair::modelled_disk`] for the same requests.
     pub modelled_aging_ratio: Option<f64>,
-    /// The same with its 95 % interval.
-    pub modelled_aging_ratio_interval: Option<Interval>,
     /// Aged over unaged scan cost on a modelled 7200 rpm disk that receives the same requests. Not a measurement of this machine.
     pub modelled_hdd_aging_ratio: Option<f64>,
-    /// The same with its 95 % interval.
-    pub modelled_hdd_aging_ratio_interval: Option<Interval>,
     /// Aged over unaged scan cost on the modelled disk, computed from extent maps alone: data only, no metadata.
     pub extent_map_hdd_aging_ratio: Option<f64>,
 }
@@ -71,39 +70,47 @@ impl Pair {
             .ok_or_else(|| Error::Refused(format!("run {} in the store is not a comparison", run.0)))?;
         let modelled_disk = modelled_disk(store, run)?;
         let numbers = compared_numbers(store, run)?;
-        let kernel = store.runs()?.into_iter().find(|of| of.id == run).map(|of| of.machine.kernel);
-        let kernel = kernel.unwrap_or_default();
+        let of = store.run(run)?;
+        let condition = Condition::of(&of, &manifest, &modelled_disk);
         let volume = &manifest.volume;
         let [aged, unaged] = SUBJECTS.map(|subject| Side {
             fs: volume.fs.clone(),
             disk: disk_of(&volume.location, subject).to_owned(),
             ..Side::of(&numbers, subject)
         });
-        let ratio = |measure: Measure| ratio(&numbers, measure.name);
-        let same_disk = !matches!(manifest.volume.location, Location::Device(_));
-        let (measured, modelled, hdd, mapped) = (
-            ratio(measures::SCAN_S_PER_GIB).filter(|_| same_disk),
-            ratio(measures::MODELLED_S_PER_GIB),
-            ratio(measures::MODELLED_HDD_S_PER_GIB),
-            ratio(measures::EXTENT_MAP_HDD_S_PER_GIB),
-        );
-        Ok(Pair {
+        let mut pair = Pair {
             name: manifest.name.clone(),
-            fs: manifest.volume.fs.clone(),
+            fs: volume.fs.clone(),
             profile: manifest.source().to_owned(),
-            size_bytes: manifest.volume.size_bytes,
-            kernel,
+            size_bytes: volume.size_bytes,
+            kernel: of.machine.kernel,
+            seed: manifest.seed().unwrap_or(0),
+            condition,
+            run,
             aged,
             unaged,
+            aging_ratio: None,
             modelled_disk,
-            aging_ratio: measured.map(|i| i.median),
-            aging_ratio_interval: measured,
-            modelled_aging_ratio: modelled.map(|i| i.median),
-            modelled_aging_ratio_interval: modelled,
-            modelled_hdd_aging_ratio: hdd.map(|i| i.median),
-            modelled_hdd_aging_ratio_interval: hdd,
-            extent_map_hdd_aging_ratio: mapped.map(|i| i.median),
-        })
+            modelled_aging_ratio: None,
+            modelled_hdd_aging_ratio: None,
+            extent_map_hdd_aging_ratio: None,
+        };
+        pair.aging_ratio = pair.ratio(&measures::SCAN_S_PER_GIB);
+        pair.modelled_aging_ratio = pair.ratio(&measures::MODELLED_S_PER_GIB);
+        pair.modelled_hdd_aging_ratio = pair.ratio(&measures::MODELLED_HDD_S_PER_GIB);
+        pair.extent_map_hdd_aging_ratio = pair.ratio(&measures::EXTENT_MAP_HDD_S_PER_GIB);
+        Ok(pair)
+    }
+
+    /// The value of a measure of the aged side over that of the unaged side. `None` if one is missing, if the unaged one is zero, and for times
+    /// measured on different disks.
+    pub fn ratio(&self, measure: &Measure) -> Option<f64> {
+        let same_disk = self.aged.disk == self.unaged.disk;
+        if *measure == measures::SCAN_S_PER_GIB && !same_disk {
+            return None;
+        }
+        let [aged, unaged] = [&self.aged, &self.unaged].map(|side| side.value(measure));
+        aged.zip(unaged).filter(|(_, unaged)| *unaged != 0.0).map(|(aged, unaged)| aged / unaged)
     }
 }
 
@@ -149,14 +156,8 @@ fn comparable(mut numbers: Vec<Measurement>) -> Vec<Measurement> {
 /// The medium of a side. The unaged copy of a device is an image.
 fn disk_of<'a>(location: &'a Location, subject: &str) -> &'a str {
     match location {
-        Location::Image(_) => "image",
-        Location::Device(_) if subject == SUBJECTS[0] => "device",
-        Location::Device(_) => "image",
-        Location::Dir(_) => "dir",
-        // For a model in a file, its name without the path.
-        Location::Modelled { model, .. } => {
-            Path::new(model).file_stem().and_then(|name| name.to_str()).unwrap_or(model)
-        }
+        Location::Device(_) if subject != SUBJECTS[0] => "image",
+        other => other.medium(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The unaged copy.
 
+use crate::one_cpu::OneCpu;
 use crate::{Error, space};
 use disk::Session;
 use disk::modelled::Clock;
@@ -78,6 +79,7 @@ impl Unaged {
 
     fn copy_from(&mut self, name: &str, filled: bool, aged: &dyn Target) -> Result<(), Error> {
         let root = self.target.as_ref().expect("just made").root();
+        let _one_cpu = OneCpu::keep();
         if filled {
             fs::copy_tree(aged.root(), root)?;
         } else {

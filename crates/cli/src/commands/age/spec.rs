@@ -21,8 +21,8 @@ pub fn spec(args: &Age, workload: Arc<dyn Workload>, round: u64) -> Result<AgeSp
     let name = args.name.clone().unwrap_or_else(|| default_name(fs, source, args.seed));
     check_name(&name)?;
     let volume = VolumeConfig {
-        mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
-        mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
+        mkfs_opts: mkfs_opts(&args.mkfs_opts),
+        mount_opts: mount_opts(&args.mount_opts),
         read_ahead_kb: args.read_ahead_kb,
         kernel: vm::guest_environment().map(|guest| guest.kernel),
         ..VolumeConfig::new(location(args, &name)?, fs, args.size)
@@ -53,10 +53,21 @@ pub fn spec(args: &Age, workload: Arc<dyn Workload>, round: u64) -> Result<AgeSp
             OnFull::Stop => replay::OnFull::Stop,
         },
         fill: !args.no_fill,
+        replicate: false,
         save_trace: args.save_trace.clone(),
         resume: args.resume,
         command: command_line(),
     })
+}
+
+/// The words of --mkfs-opts.
+fn mkfs_opts(options: &str) -> Vec<String> {
+    options.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The parts of --mount-opts.
+fn mount_opts(options: &str) -> Vec<String> {
+    options.split(',').filter(|option| !option.is_empty()).map(str::to_owned).collect()
 }
 
 /// Refuses a name that cannot be part of a file name, as that of a profile may be.
@@ -119,16 +130,21 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
 pub struct AgeOptions<'a> {
     pub fs: &'a str,
     pub work: &'a Path,
+    pub name: Option<&'a str>,
+    pub mkfs_opts: &'a str,
+    pub mount_opts: &'a str,
     pub size_bytes: Option<u64>,
     pub profile: Option<&'a str>,
     pub fullness: Option<f64>,
     pub overwrites: Option<f64>,
-    pub seed: Option<u64>,
+    pub seed: u64,
+    /// Whether the file system is removed after the comparison.
+    pub replicate: bool,
 }
 
 impl AgeOptions<'_> {
-    /// An aging with the defaults of `senesce age`. The label distinguishes it from those of other kernels.
-    pub fn spec(&self, label: Option<&str>) -> Result<AgeSpec> {
+    /// An aging with the defaults of `senesce age`. The labels distinguish it from others, such as those of other kernels.
+    pub fn spec(&self, labels: &[String]) -> Result<AgeSpec> {
         let fs = fs::find(self.fs)?.name();
         let workload = Arc::new(ByProfile {
             profile: profile::load(self.profile.unwrap_or(args::PROFILE))?,
@@ -136,15 +152,24 @@ impl AgeOptions<'_> {
             fullness: self.fullness,
             overwrites: self.overwrites,
         });
-        let seed = self.seed.unwrap_or(args::SEED);
-        let mut name = default_name(fs, &workload.profile.name, seed);
-        name.extend(label.iter().flat_map(|label| ["-", label]));
+        let seed = self.seed;
+        let name = match self.name {
+            Some(name) => format!("{name}-{seed}"),
+            None => default_name(fs, &workload.profile.name, seed),
+        };
+        let name = [name].iter().chain(labels).map(String::as_str).collect::<Vec<_>>().join("-");
         check_name(&name)?;
         let size_bytes =
             self.size_bytes.map_or_else(|| units::size(args::SIZE), Ok).map_err(anyhow::Error::msg)?;
         let image = Location::Image(absolute(self.work)?.join(format!("{name}.img")));
         let kernel = vm::guest_environment().map(|guest| guest.kernel);
-        let volume = VolumeConfig { kernel, ..VolumeConfig::new(image, fs, size_bytes) };
-        Ok(AgeSpec::new(&name, self.work.to_owned(), volume, workload, seed, &command_line()))
+        let volume = VolumeConfig {
+            kernel,
+            mkfs_opts: mkfs_opts(self.mkfs_opts),
+            mount_opts: mount_opts(self.mount_opts),
+            ..VolumeConfig::new(image, fs, size_bytes)
+        };
+        let spec = AgeSpec::new(&name, self.work.to_owned(), volume, workload, seed, &command_line());
+        Ok(AgeSpec { replicate: self.replicate, ..spec })
     }
 }
