@@ -46,6 +46,55 @@ fn scores_below(fs: &str, how: &str) {
 }
 
 #[test]
+fn conditions_are_compared_over_agings() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let line = "compare --fs ext4 --size 64MiB --fullness 0.5 --overwrites 2 --agings 2 --repeat 1 --work work \
+                --mkfs-opts=-O^flex_bg --mkfs-opts=";
+    let compared = lab.json(line);
+    let [without, with] = &compared["conditions"].as_array().unwrap()[..] else { panic!("{compared}") };
+    assert_eq!(without["name"], "ext4-agrawal-O-no-flex_bg");
+    for condition in [without, with] {
+        assert_eq!(condition["seeds"], serde_json::json!([42, 43]));
+        let ratio = &condition["modelled"]["ratio"];
+        assert!(ratio["low"].as_f64() < ratio["high"].as_f64() && ratio["n"] == 2, "{ratio}");
+        // The ratio is the same everywhere.
+        let is_cost = |means: &&Value| means["measure"] == "modelled_hdd_s_per_gib";
+        assert_eq!(*ratio, condition["measures"].as_array().unwrap().iter().find(is_cost).unwrap()["ratio"]);
+    }
+    let contrast = &compared["contrasts"][0];
+    assert_eq!((&contrast["name"], &contrast["against"]), (&with["name"], &without["name"]));
+    assert_eq!(contrast["differing"][0]["fact"], "mkfs options");
+    assert_eq!(compared["pairs"].as_array().unwrap().len(), 4);
+    for (name, stays) in [("ext4-agrawal-42", true), ("ext4-agrawal-43", false)] {
+        for ending in ["img", "json"] {
+            assert_eq!(lab.work().join(format!("{name}.{ending}")).exists(), stays, "{name}.{ending}");
+        }
+    }
+    lab.nothing_left();
+    // Nothing is done twice.
+    assert_eq!(lab.json(line)["pairs"], compared["pairs"]);
+    lab.run("report --work work -o page.html");
+    let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
+    let verdict = contrast["aged"]["verdict"]["text"].as_str().unwrap();
+    assert!(page.contains(verdict), "{verdict}");
+}
+
+#[test]
+fn agings_of_one_seed_have_one_layout() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let extents = ["one", "other"].map(|name| {
+        lab.run(&format!("age --size 64MiB --fullness 0.5 --overwrites 3 --name {name} --work work"));
+        let pair =
+            lab.json(&format!("compare {name} --repeat 1 --no-new-file --work work"))["pairs"][0].clone();
+        ["aged", "unaged"]
+            .map(|side| [score(&pair, side, "extents"), score(&pair, side, "scan_layout_score")])
+    });
+    assert_eq!(extents[0], extents[1]);
+}
+
+#[test]
 fn extent_maps_are_compared_without_file_data() {
     needs!("xfs");
     let lab = Lab::new();

@@ -215,15 +215,16 @@ fn two_runs_are_compared() {
     let cells = |at: usize| {
         rows[at].as_array().unwrap().iter().map(|cell| cell.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(cells(0)[1..], ["files", "files", "1 (1)", "1 (1)", "1", "–", "equal, too few repetitions"]);
-    let cost = cells(2);
-    assert_eq!(cost[..3], ["unaged", "scan_s_per_gib", "s/GiB"]);
-    assert_eq!(cost[3], "1.035 [1.010 – 1.060] (6)");
-    assert!(cost[5].starts_with("2.93") && cost[5].contains('['), "{cost:?}");
-    // Two of the 924 ways to choose 6 of 12.
-    assert_eq!((cost[6].as_str(), cost[7].as_str()), ("0.002165", "B is larger"));
+    // What is told comes first, the largest difference before the others.
+    let [aged, unaged, files] = [0, 1, 2].map(cells);
+    assert!(aged[0].starts_with("3.0× slower [") && aged[0].ends_with("], 6 repetitions"), "{aged:?}");
+    assert_eq!(aged[1..4], ["scan s/GiB, measured here", "aged", "s/GiB"]);
+    assert_eq!(unaged[2], "unaged");
+    assert!(unaged[4].starts_with("1.035 [") && unaged[0].starts_with("2.9×"), "{unaged:?}");
+    assert_eq!(files[1], "files");
+    assert!(files[0].contains("in one repetition"), "{files:?}");
     let text = browser.text();
-    for said in ["2 conditions differ", "too few repetitions", "made.fs", "one test in twenty"] {
+    for said in ["2 conditions differ", "more repetitions would narrow", "made.fs", "one in twenty"] {
         assert!(text.contains(said), "{said}: {text}");
     }
 }

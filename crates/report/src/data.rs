@@ -10,6 +10,9 @@ pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Panels, Picture,
 pub use measure::MeasureInfo;
 pub use tree::{Tree, TreeAt, TreeLevel};
 
+pub use results::{Estimate, Verdict, Words};
+pub use run::Headline;
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,6 +38,9 @@ pub struct Page {
     pub measures: Vec<MeasureInfo>,
     /// The comparisons of aged and unaged, in display order.
     pub comparisons: Vec<Comparison>,
+    /// The comparisons compared with each other.
+    #[serde(default)]
+    pub contrasts: Vec<Contrast>,
     /// The published figures that were reproduced, in display order.
     #[serde(default)]
     pub experiments: Vec<Experiment>,
@@ -42,7 +48,7 @@ pub struct Page {
     pub notes: Vec<String>,
 }
 
-/// An aged file system and its unaged copy.
+/// Aged file systems and their unaged copies under one condition: the agings differ in their seeds alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The name, unique on the page; short, because it labels figures.
@@ -59,15 +65,14 @@ pub struct Comparison {
     pub profile: String,
     /// Share of the capacity in use; `None` if neither a profile nor the file system provides it.
     pub fullness: Option<f64>,
-    /// Seed of all random choices. Text in JSON, because numbers in browsers are exact only up to 2⁵³.
-    #[serde(with = "text")]
-    pub seed: u64,
+    /// The agings by seed. Histograms, block positions and the fit are those of the first.
+    pub agings: Vec<OneAging>,
     /// The aged file system.
     pub aged: Side,
     /// The unaged copy.
     pub unaged: Side,
     /// Scan costs, aged over unaged, by measure.
-    pub ratios: BTreeMap<String, Interval>,
+    pub ratios: BTreeMap<String, Estimate>,
     /// The ratio that sums up the modelled time; `None` if there is none.
     pub modelled: Option<Headline>,
     /// The ratio that sums up the measured time, likewise.
@@ -78,33 +83,40 @@ pub struct Comparison {
     pub aging: Aging,
 }
 
-/// One of the ratios of a comparison, for its first sentence.
+/// What one aging of a comparison gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Headline {
-    /// The measure.
-    pub measure: String,
-    /// How the cost was found, to follow "reads 1.9× slower": `on a modelled 7200 rpm disk`.
-    pub how: String,
+pub struct OneAging {
+    /// The seed, as text.
+    #[serde(with = "text")]
+    pub seed: u64,
+    /// The measures of the aged side.
+    pub aged: BTreeMap<String, f64>,
+    /// The measures of the unaged side.
+    pub unaged: BTreeMap<String, f64>,
+    /// Scan costs, aged over unaged, by measure.
+    pub ratios: BTreeMap<String, f64>,
 }
 
-/// A median with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// Median of the repetitions.
-    pub median: f64,
-    /// Lower end; `None` if there are too few repetitions for an interval.
-    pub low: Option<f64>,
-    /// Upper end, likewise.
-    pub high: Option<f64>,
-    /// Repetitions.
-    pub n: u64,
+/// The scan costs of a comparison over those of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// Name of the first comparison.
+    pub name: String,
+    /// Name of the second.
+    pub against: String,
+    /// What differs, in a few words.
+    pub differing: String,
+    /// The ratio of the aged sides.
+    pub aged: Headline,
+    /// The ratio of the unaged sides.
+    pub unaged: Headline,
 }
 
 /// The measurements of one side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// The values, by measure.
-    pub values: BTreeMap<String, Interval>,
+    /// The values, by measure: means over the agings.
+    pub values: BTreeMap<String, Estimate>,
     /// Free extents by length, in powers of two.
     pub free_histogram: Vec<ExtentBin>,
     /// Scores by size of file, in ascending order.
@@ -153,6 +165,9 @@ pub struct FileRow {
 /// One individual measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
+    /// The seed of the aging, as text: numbers in browsers are exact only up to 2⁵³.
+    #[serde(with = "text")]
+    pub seed: u64,
     /// The measure.
     pub measure: String,
     /// Unit of the value.

@@ -4,14 +4,16 @@ use crate::data::{MeasureInfo, Page};
 use crate::{from_experiment, from_metadata, from_series, from_store, from_verify};
 use experiment::Outcome;
 use results::{Run, Store};
-use run::{Error, Manifest, RoundsResult};
+use run::{Error, Manifest, Pair, Replicates, RoundsResult};
 
 /// The figures of a run; a page without figures if there are none yet, or none for its kind.
 pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {
     let (mut comparisons, mut experiments) = (Vec::new(), Vec::new());
     match run.kind.as_str() {
         "compare" if store.document::<Manifest>(run.id, "", "manifest")?.is_some() => {
-            comparisons.push(from_store::comparison(store, run)?);
+            for of in Replicates::group(&[Pair::load(store, run.id)?]) {
+                comparisons.push(from_store::comparison(store, &of)?);
+            }
         }
         "experiment" => {
             let outcome: Option<Outcome> = store.document(run.id, "", "outcome")?;

@@ -1,12 +1,12 @@
 //! Builds a page from a result store, which contains every number of the page.
 
-use crate::data::{self, Headline, MeasureInfo, Page};
+use crate::data::{self, MeasureInfo, OneAging, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
-use results::measures::{self, Measure, Topic};
-use results::{Run, RunId, Store};
-use run::{Error, Manifest, ProfileResult, SUBJECTS};
+use results::measures::{self, Topic};
+use results::{Run, Store};
+use run::{Contrast, Error, Manifest, Means, Pair, ProfileResult, Replicates, SUBJECTS};
 use serde::de::DeserializeOwned;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use workload::Fit;
 
 /// The page with the last complete comparison of each name and the last run of each experiment; of the given
@@ -42,7 +42,9 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
                 .to_owned(),
         ));
     };
-    let comparisons = compared.iter().map(|run| comparison(store, run)).collect::<Result<Vec<_>, _>>()?;
+    let pairs = compared.iter().map(|run| Pair::load(store, run.id)).collect::<Result<Vec<_>, _>>()?;
+    let conditions = Replicates::group(&pairs);
+    let comparisons = conditions.iter().map(|of| comparison(store, of)).collect::<Result<Vec<_>, _>>()?;
     let mut shown = experiments
         .iter()
         .map(|run| from_experiment::experiment(store, run))
@@ -61,6 +63,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         method: if compared.is_empty() { Vec::new() } else { method(store, &compared)? },
         notes: notes(&comparisons),
         measures: MeasureInfo::of(&comparisons, &shown),
+        contrasts: Contrast::of_all(&conditions).into_iter().map(contrast).collect(),
         comparisons,
         experiments: shown,
     })
@@ -114,8 +117,8 @@ fn scan(run: &Run) -> String {
     let parameter =
         |name: &str| run.parameters.get(name).map_or_else(String::new, |v| v.to_string().replace('"', ""));
     format!(
-        "{} reader, every file from a cold cache, {} repetitions on alternating sides; GiB are allocated \
-         bytes",
+        "{} reader, every file from a cold cache, {} repetitions for each aging, on alternating sides; GiB are \
+         allocated bytes",
         parameter("reader"),
         parameter("repeat")
     )
@@ -125,7 +128,7 @@ fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Err
     let hdd = disk::Model::find(run::HDD_MODEL)?;
     let mut rows = vec![
         ("Unaged".to_owned(), "the same tree, copied in directory order to a fresh file system of the same kind, size and options".to_owned()),
-        ("Interval".to_owned(), "median with the distribution-free 95 % interval of order statistics; needs 6 repetitions".to_owned()),
+        ("Interval".to_owned(), "95 % of Student's t over the agings, which differ in their seeds; for costs and ratios over their logarithms. Repeated scans of one aging are averaged".to_owned()),
         ("Modelled disk".to_owned(), format!("{}: {}. It receives the same requests as the scan; it is a model, not a measurement. `senesce disk show {}` prints its parameters", hdd.name(), hdd.title(), hdd.name())),
         ("Dynamic layout score".to_owned(), "share of 4 KiB blocks that are read directly after their predecessor, over the read requests that reached the device".to_owned()),
         ("Fit".to_owned(), "root-mean-square error of shares by bin; p-value: the minimum of the chi-square tests of age, size and depth".to_owned()),
@@ -179,37 +182,38 @@ fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
     notes
 }
 
-/// The page data of a comparison, finished or running.
-pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
-    let missing = |what: &str| Error::Refused(format!("run {} in the store has no {what}", run.id.0));
-    let manifest: Manifest = store.document(run.id, "", "manifest")?.ok_or_else(|| missing("manifest"))?;
+/// The page data of the comparisons under one condition, finished or running.
+pub fn comparison(store: &Store, of: &Replicates) -> Result<data::Comparison, Error> {
+    let first = of.pairs.first().expect("a group has a comparison").run;
+    let missing = |what: &str| Error::Refused(format!("run {} in the store has no {what}", first.0));
+    let manifest: Manifest = store.document(first, "", "manifest")?.ok_or_else(|| missing("manifest"))?;
     // A workload has no target profile, so there is no fit to report.
-    let aged: Option<ProfileResult> = store.document(run.id, "", "aged")?;
-    let numbers = run::compared_numbers(store, run.id)?;
-    let free_bytes = run::interval(&numbers, SUBJECTS[0], measures::FREE_BYTES.name).map(|free| free.median);
+    let aged: Option<ProfileResult> = store.document(first, "", "aged")?;
+    let free_bytes = of.means(&measures::FREE_BYTES).and_then(|free| free.aged).map(|free| free.mean);
     let used = free_bytes.map(|free| 1.0 - free / manifest.volume.size_bytes as f64);
-    let ratios: Intervals = measures::of_topic(Topic::Cost)
-        .filter_map(|cost| Some((cost.name.to_owned(), interval(run::ratio(&numbers, cost.name)?))))
-        .collect();
+    let costs = measures::of_topic(Topic::Cost);
+    let ratios = costs.filter_map(|cost| Some((cost.name.to_owned(), of.means(cost)?.ratio?)));
     let mut comparison = data::Comparison {
-        name: manifest.name.clone(),
+        name: of.name.clone(),
         fs: manifest.volume.fs.clone(),
         fs_version: manifest.fs_version.clone(),
         mkfs: manifest.mkfs.clone().unwrap_or_else(|| "none: an existing directory".to_owned()),
         size_bytes: manifest.volume.size_bytes,
         profile: manifest.source().to_owned(),
         fullness: manifest.conditions().map(|conditions| conditions.fullness).or(used),
-        seed: manifest.seed().unwrap_or(0),
-        aged: side(store, run.id, SUBJECTS[0], &numbers)?,
-        unaged: side(store, run.id, SUBJECTS[1], &numbers)?,
-        modelled: headline(&MODELLED, &ratios),
-        measured: headline(&MEASURED, &ratios),
-        ratios,
-        modelled_disk: run::modelled_disk(store, run.id)?,
+        agings: of.pairs.iter().map(one_aging).collect(),
+        aged: side(store, of, SUBJECTS[0])?,
+        unaged: side(store, of, SUBJECTS[1])?,
+        modelled: of.modelled.clone(),
+        measured: of.measured.clone(),
+        ratios: ratios.collect(),
+        modelled_disk: of.modelled_disk().to_owned(),
         aging: aged.as_ref().map(aging).unwrap_or_default(),
     };
     // Another measure already shows the 7200 rpm disk.
-    if comparison.modelled_disk == run::HDD_MODEL {
+    if comparison.modelled_disk == run::HDD_MODEL
+        && comparison.ratios.contains_key(measures::MODELLED_HDD_S_PER_GIB.name)
+    {
         for values in [&mut comparison.aged.values, &mut comparison.unaged.values, &mut comparison.ratios] {
             values.remove(measures::MODELLED_S_PER_GIB.name);
         }
@@ -217,46 +221,45 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     Ok(comparison)
 }
 
-type Intervals = BTreeMap<String, data::Interval>;
-
-/// The modelled costs that can sum up a comparison, the best first, and how they were found. A scan without
-/// reads is modelled from extent maps.
-const MODELLED: [(Measure, &str); 2] = [
-    (measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk"),
-    (measures::EXTENT_MAP_HDD_S_PER_GIB, "on a modelled 7200 rpm disk (from extent maps alone)"),
-];
-
-/// The measured costs, likewise.
-const MEASURED: [(Measure, &str); 1] = [(measures::SCAN_S_PER_GIB, "here")];
-
-/// The first of these costs that was compared.
-fn headline(costs: &[(Measure, &str)], ratios: &Intervals) -> Option<Headline> {
-    let (measure, how) = costs.iter().find(|(measure, _)| ratios.contains_key(measure.name))?;
-    Some(Headline { measure: measure.name.to_owned(), how: (*how).to_owned() })
+fn one_aging(pair: &Pair) -> OneAging {
+    let values = |side: &run::Side| {
+        side.values.iter().filter_map(|(name, value)| Some((name.clone(), (*value)?))).collect()
+    };
+    let ratio = |cost: &results::Measure| Some((cost.name.to_owned(), pair.ratio(cost)?));
+    OneAging {
+        seed: pair.seed,
+        aged: values(&pair.aged),
+        unaged: values(&pair.unaged),
+        ratios: measures::of_topic(Topic::Cost).filter_map(ratio).collect(),
+    }
 }
 
-fn side(
-    store: &Store,
-    run: RunId,
-    subject: &str,
-    numbers: &[results::Measurement],
-) -> Result<data::Side, Error> {
-    let own = || numbers.iter().filter(|number| number.subject == subject);
-    let value = |number: &results::Measurement| {
-        let name = number.measure.clone();
-        run::interval(numbers, subject, &name).map(|value| (name, interval(value)))
-    };
-    let mut seen = HashSet::new();
-    let values = own().filter(|number| seen.insert(&number.measure)).filter_map(value).collect();
-    let layout: serde_json::Value = store.document(run, subject, "static_layout")?.unwrap_or_default();
-    let free: serde_json::Value = store.document(run, subject, "free_space")?.unwrap_or_default();
+fn contrast(contrast: Contrast) -> data::Contrast {
+    let differing = contrast.differing_in_words();
+    let Contrast { name, against, aged, unaged, .. } = contrast;
+    data::Contrast { name, against, differing, aged, unaged }
+}
+
+/// A side: the values of all agings, and the documents of the first.
+fn side(store: &Store, of: &Replicates, subject: &str) -> Result<data::Side, Error> {
+    let mut raw = Vec::new();
+    for pair in &of.pairs {
+        let numbers = run::compared_numbers(store, pair.run)?;
+        let own = numbers.into_iter().filter(|number| number.subject == subject);
+        raw.extend(own.map(|number| measurement(pair.seed, number)));
+    }
+    let first = of.pairs[0].run;
+    let layout: serde_json::Value = store.document(first, subject, "static_layout")?.unwrap_or_default();
+    let free: serde_json::Value = store.document(first, subject, "free_space")?.unwrap_or_default();
+    let mean = |means: &Means| if subject == SUBJECTS[0] { means.aged } else { means.unaged };
+    let values = of.measures.iter().filter_map(|means| Some((means.measure.clone(), mean(means)?)));
     Ok(data::Side {
-        values,
+        values: values.collect(),
         free_histogram: part(&free, "histogram"),
         by_size: part(&layout, "by_size"),
-        tree: run::tree_layout(store, run, subject)?.map(from_tree::tree),
+        tree: run::tree_layout(store, first, subject)?.map(from_tree::tree),
         block_map: part(&layout, "block_map"),
-        raw: own().map(measurement).collect(),
+        raw,
     })
 }
 
@@ -265,17 +268,8 @@ fn part<T: DeserializeOwned>(document: &serde_json::Value, name: &str) -> Vec<T>
     document.get(name).and_then(|list| serde_json::from_value(list.clone()).ok()).unwrap_or_default()
 }
 
-fn measurement(m: &results::Measurement) -> data::Measurement {
-    data::Measurement {
-        measure: m.measure.clone(),
-        unit: m.unit.clone(),
-        repetition: m.repetition,
-        value: m.value,
-    }
-}
-
-fn interval(i: results::Interval) -> data::Interval {
-    data::Interval { median: i.median, low: i.low, high: i.high, n: i.n }
+fn measurement(seed: u64, m: results::Measurement) -> data::Measurement {
+    data::Measurement { seed, measure: m.measure, unit: m.unit, repetition: m.repetition, value: m.value }
 }
 
 fn aging(aged: &ProfileResult) -> data::Aging {

@@ -60,8 +60,8 @@ export function hasEnds(interval) {
 // An interval with its ends, each written by `write`.
 export function spread(interval, write) {
   if (interval === null) return NONE;
-  const median = write(interval.median);
-  return hasEnds(interval) ? `${median} (${write(interval.low)} – ${write(interval.high)})` : median;
+  const mean = write(interval.mean);
+  return hasEnds(interval) ? `${mean} (${write(interval.low)} – ${write(interval.high)})` : mean;
 }
 
 // Ticks at powers of two from 2^low to 2^high, far enough apart for their labels.

@@ -1,35 +1,35 @@
 // What a reader should take home: a sentence and a row for each file system.
 
 import { el, section, table } from "./dom.js";
-import { bytes, format, hasEnds, NONE, percent, ratio, spread } from "./format.js";
-import { heading, median, ofTopics } from "./measures.js";
+import { bytes, format, NONE, percent, ratio, spread } from "./format.js";
+import { heading, mean, ofTopics } from "./measures.js";
 
-export function headline({ comparisons }) {
+export function headline({ comparisons, contrasts }) {
   return section("headline", "Effect of aging",
-    el("ul", { class: "headline" }, comparisons.map((c) => el("li", {}, sentence(c)))),
+    el("ul", { class: "headline" }, comparisons.map((c) => el("li", {}, sentence(c))),
+      contrasts.map((contrast) => el("li", {}, contrasted(contrast)))),
     el("p", { class: "aside" },
-      "Each comparison is of an aged file system with the same files copied to a fresh one. ", tag("measured"),
+      "Each comparison is of aged file systems, which differ in their seeds, with the same files copied to fresh ones. ", tag("measured"),
       " is wall-clock time on the machine below; ", tag("modelled"),
-      " is the time of a model of a 7200 rpm disk. In brackets: 95 % confidence interval."));
+      " is the time of a model of a disk. In brackets: 95 % confidence interval over the agings."));
 }
 
 function sentence(c) {
   const name = el("strong", {}, c.name);
   if (c.modelled === null && c.measured === null) return [name, ": the cost of a scan was not measured."];
-  const told = ({ measure, how }, kind) => [verdict(c.ratios[measure]), ` ${how} `, tag(kind)];
-  const modelled = c.modelled ? told(c.modelled, "modelled") : ["was not scanned on a modelled disk"];
-  const measured = c.measured ? told(c.measured, "measured") : ["was not timed here"];
-  return [name, " ", ...modelled, "; ", ...measured, "."];
+  const told = ({ how, verdict }, kind) => [spoken(verdict), `, ${how} `, tag(kind)];
+  const modelled = c.modelled ? told(c.modelled, "modelled") : ["not scanned on a modelled disk"];
+  const measured = c.measured ? told(c.measured, "measured") : ["not timed here"];
+  return [name, ", aged against unaged: ", ...modelled, "; ", ...measured, "."];
 }
 
-function verdict(interval) {
-  const { median, low, high } = interval;
-  const same = hasEnds(interval) ? low <= 1 && high >= 1 : median === 1;
-  const ends = hasEnds(interval) ? ` [${ratio(low)} – ${ratio(high)}]` : "";
-  if (same) return ["reads about as fast as unaged", el("small", {}, ` (${ratio(median)}${ends})`)];
-  const text = median > 1 ? `${ratio(median)} slower` : `${ratio(1 / median)} faster`;
-  const shown = median > 1 ? ends : ends && ` [${ratio(1 / high)} – ${ratio(1 / low)}]`;
-  return ["reads ", el("b", {}, text), el("small", {}, shown)];
+function contrasted({ name, against, differing, aged, unaged }) {
+  return [el("strong", {}, name), " against ", el("strong", {}, against), ` (${differing}), ${aged.how}: aged `,
+    spoken(aged.verdict), "; unaged ", spoken(unaged.verdict), "."];
+}
+
+function spoken({ told, text }) {
+  return el(told === "more" || told === "less" ? "b" : "span", {}, text);
 }
 
 function tag(kind) {
@@ -53,7 +53,7 @@ export function summary({ comparisons, measures }) {
   const rows = few ? facts.map(([label, of]) => [label, ...comparisons.map(of)])
     : comparisons.map((c) => [el("strong", {}, c.name), ...facts.map(([, of]) => of(c))]);
   return section("summary", "Summary",
-    table("Costs: aged over unaged, with the 95 % confidence interval. All else: unaged → aged.",
+    table("Means over the agings. Costs: aged over unaged, with the 95 % confidence interval. All else: unaged → aged.",
       [{ label: "" }, ...names.map((label) => ({ label, number: true }))], rows));
 }
 
@@ -63,6 +63,6 @@ function growth(c, { name, by_disk: byDisk }) {
 }
 
 function change(c, measure) {
-  const [before, after] = [c.unaged, c.aged].map((side) => format(measure, median(side, measure)));
+  const [before, after] = [c.unaged, c.aged].map((side) => format(measure, mean(side, measure)));
   return before === NONE && after === NONE ? NONE : `${before} → ${after}`;
 }

@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import { section } from "./dom.js";
 import { charts, facetNames, figure, plot, sidesLegend, SIDES, WHOLE_WIDTH } from "./figure.js";
 import { bytes, format, powersOfTwo } from "./format.js";
-import { definition, heading, isMeasured, isScore, median, numbers, ofTopics } from "./measures.js";
+import { definition, heading, isMeasured, isScore, mean, numbers, ofTopics } from "./measures.js";
 
 export function layout({ comparisons, measures }) {
   const ofFiles = ofTopics(measures, "layout");
@@ -21,7 +21,7 @@ export function layout({ comparisons, measures }) {
 
 function dumbbells(comparisons, scores) {
   const pairs = comparisons.flatMap((c) => scores.filter((measure) => measure.always || isMeasured(c, measure)).map((measure) =>
-    ({ name: c.name, measure, label: measure.label, unaged: median(c.unaged, measure), aged: median(c.aged, measure) })));
+    ({ name: c.name, measure, label: measure.label, unaged: mean(c.unaged, measure), aged: mean(c.aged, measure) })));
   const whole = pairs.filter((p) => p.unaged !== null && p.aged !== null);
   const dots = pairs.flatMap((p) => SIDES.map((side) => ({ ...p, side, value: p[side] }))).filter((dot) => dot.value !== null);
   const gaps = pairs.filter((p) => p.unaged === null && p.aged === null);

@@ -22,8 +22,8 @@ function header(page) {
 }
 
 function how({ measured_by, drawn_by, machine, method, comparisons, measures }) {
-  const columns = ["", "File system", "Version", "Created with", "Seed"].map((label) => ({ label }));
-  const made = comparisons.map((c) => [c.name, c.fs, c.fs_version, el("code", {}, c.mkfs), el("code", {}, c.seed)]);
+  const columns = ["", "File system", "Version", "Created with", "Seeds"].map((label) => ({ label }));
+  const made = comparisons.map((c) => [c.name, c.fs, c.fs_version, el("code", {}, c.mkfs), el("code", {}, c.agings.map(({ seed }) => seed).join(", "))]);
   return section("how", "Machine and method",
     measured_by.length === 0 ? null : [el("p", {}, "To repeat these measurements:"),
       el("pre", {}, el("code", {}, measured_by.join("\n")))],

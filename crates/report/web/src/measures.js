@@ -26,19 +26,19 @@ export function definition({ doc, better }) {
   return better === "neither" ? doc : `${doc} ${better === "lower" ? "Lower" : "Higher"} is better.`;
 }
 
-// The median of a side, or null.
-export function median(side, { name }) {
-  return side.values[name]?.median ?? null;
+// The mean of a side over the agings, or null.
+export function mean(side, { name }) {
+  return side.values[name]?.mean ?? null;
 }
 
 export function isMeasured(c, measure) {
-  return SIDES.some((side) => median(c[side], measure) !== null);
+  return SIDES.some((side) => mean(c[side], measure) !== null);
 }
 
 // The numbers of both sides of all comparisons.
 export function numbers(caption, comparisons, measures) {
   const columns = [{ label: "" }, ...measures.map((measure) => ({ label: heading(measure), number: true }))];
   const rows = comparisons.flatMap((c) => SIDES.map((side) =>
-    [`${c.name}, ${side}`, ...measures.map((measure) => format(measure, median(c[side], measure)))]));
+    [`${c.name}, ${side}`, ...measures.map((measure) => format(measure, mean(c[side], measure)))]));
   return measures.length === 0 ? null : table(caption, columns, rows);
 }

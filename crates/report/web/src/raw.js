@@ -4,7 +4,7 @@ import { el, folded, section, unfolded } from "./dom.js";
 import { SIDES } from "./figure.js";
 import { NONE } from "./format.js";
 
-const COLUMNS = ["comparison", "side", "measure", "unit", "repetition", "value"];
+const COLUMNS = ["comparison", "seed", "side", "measure", "unit", "repetition", "value"];
 const POINT_COLUMNS = ["experiment", "figure", "file system", "disk", "side", "option",
   "x axis", "x", "y axis", "y", "low", "high"];
 
@@ -13,10 +13,10 @@ const MANY = 2000;
 
 export function raw({ comparisons, measures }) {
   const rows = comparisons.flatMap((c) => SIDES.flatMap((side) =>
-    c[side].raw.map((m) => [c.name, side, m.measure, m.unit, m.repetition, m.value])));
+    c[side].raw.map((m) => [c.name, m.seed, side, m.measure, m.unit, m.repetition, m.value])));
   if (rows.length === 0) return section("raw", "Raw numbers", el("p", { class: "missing" }, "not measured: no probe ran"));
   const labels = new Map(measures.map(({ name, label }) => [name, label]));
-  const labelled = ([name, side, measure, ...value]) => [name, side, labels.get(measure) ?? measure, ...value];
+  const labelled = ([name, seed, side, measure, ...value]) => [name, seed, side, labels.get(measure) ?? measure, ...value];
   const all = () => numbers("Every measurement.", COLUMNS, rows, labelled);
   return section("raw", "Raw numbers", rows.length > MANY ? folded(`${rows.length} measurements`, all) : all());
 }

@@ -6,7 +6,7 @@ import { anchor } from "./checks.js";
 import { el, section, table } from "./dom.js";
 import { figure, plot, SIDES, sidesLegend, partsLegend } from "./figure.js";
 import { count, format, number, percent, score } from "./format.js";
-import { definition, heading, isMeasured, isScore, median, ofTopics } from "./measures.js";
+import { definition, heading, isMeasured, isScore, mean, ofTopics } from "./measures.js";
 import { series } from "./series.js";
 
 const TENTHS = 10;
@@ -27,7 +27,7 @@ export function trees({ comparisons, measures }) {
     trees: SIDES.filter((side) => c[side].tree).map((side) => ({ side, at: side, tree: c[side].tree })),
   }));
   const rows = measured.flatMap((c) => SIDES.map((side) =>
-    ({ names: [c.name, side], tree: c[side].tree, value: (measure) => median(c[side], measure) })));
+    ({ names: [c.name, side], tree: c[side].tree, value: (measure) => mean(c[side], measure) })));
   return section("tree", "Tree on disk",
     groups.length === 0 ? null : [occupancy("tree-occupancy", groups, ""),
       amplification("tree-amplification", groups.map((group) => ({ ...group, across: "side" })))],

@@ -5,11 +5,14 @@ use crate::live::clock::number;
 use crate::live::html::Html;
 use crate::live::query::Query;
 use crate::live::stores::{Opened, Place, RunAt};
-use results::{Interval, Run};
+use results::{Estimate, Run, Told, measures};
 use run::{Compared, RunComparison, compare_runs};
 
 /// Maximum number of measures on a page; series of hundreds of checkpoints have more than a reader can use.
 const MOST: usize = 1000;
+
+/// Number of measures that are shown at once.
+const FIRST: usize = 10;
 
 /// The page that compares runs `a` and `b`.
 pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Result<String, PageError> {
@@ -38,7 +41,7 @@ pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Result<String, PageError
             html.link(&turned.at("/compare"), "Swap A and B");
         });
         cautions(html, &runs, &comparison);
-        measures(html, &comparison);
+        common_measures(html, &comparison);
         conditions(html, &comparison);
     }))
 }
@@ -71,19 +74,24 @@ fn cautions(html: &mut Html, [a, b]: &[Run; 2], comparison: &RunComparison) {
             comparison.conditions.len()
         ));
     }
-    let few = comparison.measures.iter().filter(|measure| !measure.difference.can_detect()).count();
-    if few > 0 {
+    let told = |told: &[Told]| {
+        let is = |measure: &&Compared| {
+            measure.verdict.as_ref().is_some_and(|verdict| told.contains(&verdict.told))
+        };
+        comparison.measures.iter().filter(is).count()
+    };
+    let untold = told(&[Told::CannotBeTold]);
+    if untold > 0 {
+        let (all, evidence) = (comparison.measures.len(), comparison.evidence);
         said.push(format!(
-            "Of {} measures, {few} have too few repetitions to detect a difference: the test needs 4 of \
-             each, or 3 and 5. A median interval needs 6.",
-            comparison.measures.len()
+            "Of {all} measures, {untold} cannot be told: more {evidence}s would narrow the intervals."
         ));
     }
-    let tested = comparison.measures.len() - few;
+    let tested = told(&[Told::More, Told::Less, Told::NoDifference]);
     if tested > 0 {
         said.push(format!(
-            "{tested} measures are tested at 5 % each: between equal runs, one test in twenty \
-             shows a difference by chance."
+            "{tested} measures are judged by 95 % intervals: between equal runs, one in twenty shows a difference \
+             by chance."
         ));
     }
     html.el("section", &[("aria-labelledby", "cautions")], |html| {
@@ -92,28 +100,21 @@ fn cautions(html: &mut Html, [a, b]: &[Run; 2], comparison: &RunComparison) {
     });
 }
 
-fn measures(html: &mut Html, comparison: &RunComparison) {
+fn common_measures(html: &mut Html, comparison: &RunComparison) {
     html.el("section", &[("aria-labelledby", "measures")], |html| {
         html.leaf("h2", &[("id", "measures")], "Measures of both runs");
         if comparison.measures.is_empty() {
             return html.leaf("p", &[("class", "missing")], "The runs have no measure in common.");
         }
-        let columns = [
-            ("Subject", ""),
-            ("Measure", ""),
-            ("Unit", ""),
-            ("A", "number"),
-            ("B", "number"),
-            ("B/A", "number"),
-            ("p", "number"),
-            ("Verdict", ""),
-        ];
-        let caption = "Medians with 95 % intervals and the number of repetitions. B/A is the median of all \
-                       ratios (Hodges and Lehmann) with its 95 % interval; p is that of the rank-sum test of \
-                       Wilcoxon, Mann and Whitney, exact and two-sided.";
-        html.table(caption, &columns, |html| {
-            comparison.measures.iter().take(MOST).for_each(|measure| row(html, measure))
-        });
+        let shown = comparison.measures.len().min(MOST);
+        let (first, rest) = comparison.measures[..shown].split_at(shown.min(FIRST));
+        table(html, first, comparison.evidence);
+        if !rest.is_empty() {
+            html.el("details", &[], |html| {
+                html.leaf("summary", &[], format!("{} more measures, with smaller differences", rest.len()));
+                table(html, rest, comparison.evidence);
+            });
+        }
         if comparison.measures.len() > MOST {
             html.leaf(
                 "p",
@@ -131,48 +132,51 @@ fn measures(html: &mut Html, comparison: &RunComparison) {
     });
 }
 
+fn table(html: &mut Html, measures: &[Compared], evidence: &str) {
+    let columns = [
+        ("B against A", ""),
+        ("Measure", ""),
+        ("Subject", ""),
+        ("Unit", ""),
+        ("A", "number"),
+        ("B", "number"),
+        ("B/A", "number"),
+    ];
+    let caption = format!(
+        "Means over the {evidence}s with 95 % intervals of Student's t. B/A is the ratio of geometric means, paired by \
+         seed if both have the same seeds."
+    );
+    html.table(&caption, &columns, |html| measures.iter().for_each(|measure| row(html, measure)));
+}
+
 fn row(html: &mut Html, measure: &Compared) {
-    let difference = &measure.difference;
+    let (verdict, [a, b]) = (&measure.verdict, &measure.means);
+    let verdict = match verdict {
+        Some(verdict) => verdict.text.as_str(),
+        None if a == b => "equal",
+        None => "–",
+    };
+    let label = label(&measure.measure);
     html.el("tr", &[], |html| {
+        html.leaf("td", &[], verdict);
+        html.el("th", &[("scope", "row"), ("title", &measure.measure)], |html| html.text(&label));
         html.leaf("td", &[], &measure.subject);
-        html.leaf("th", &[("scope", "row")], &measure.measure);
         html.leaf("td", &[], &measure.unit);
-        for median in &measure.medians {
-            html.leaf("td", &[("class", "number")], with_interval(median));
+        for mean in [Some(a), Some(b), measure.ratio.as_ref()] {
+            html.leaf("td", &[("class", "number")], mean.map_or_else(|| "–".to_owned(), with_interval));
         }
-        let ends = difference.low.zip(difference.high);
-        let ends =
-            ends.map_or_else(String::new, |(low, high)| format!(" [{} – {}]", number(low), number(high)));
-        html.leaf(
-            "td",
-            &[("class", "number")],
-            difference.ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{}{ends}", number(ratio))),
-        );
-        html.leaf(
-            "td",
-            &[("class", "number")],
-            if difference.can_detect() { number(difference.p) } else { "–".to_owned() },
-        );
-        let [a, b] = &measure.medians;
-        html.leaf(
-            "td",
-            &[],
-            match (difference.can_detect(), difference.is_significant()) {
-                (false, _) if a.median == b.median => "equal, too few repetitions",
-                (false, _) => "too few repetitions",
-                (true, false) => "no detected difference",
-                (true, true) if b.median > a.median => "B is larger",
-                (true, true) if b.median < a.median => "B is smaller",
-                (true, true) => "different",
-            },
-        );
     });
 }
 
-fn with_interval(interval: &Interval) -> String {
-    let ends = interval.low.zip(interval.high);
-    let ends = ends.map_or_else(String::new, |(low, high)| format!(" [{} – {}]", number(low), number(high)));
-    format!("{}{ends} ({})", number(interval.median), interval.n)
+/// The label of a measure, with its disk model.
+fn label(name: &str) -> String {
+    let label = measures::find(name).map_or(name, |known| known.label);
+    measures::split(name).1.map_or_else(|| label.to_owned(), |disk| format!("{label}, on {disk}"))
+}
+
+fn with_interval(estimate: &Estimate) -> String {
+    let ends = estimate.ends().map(|(low, high)| format!(" [{} – {}]", number(low), number(high)));
+    format!("{}{}", number(estimate.mean), ends.unwrap_or_default())
 }
 
 fn conditions(html: &mut Html, comparison: &RunComparison) {

@@ -5,7 +5,7 @@ use crate::live::clock::{number, stamp, stretch};
 use crate::live::html::Html;
 use crate::live::query::Query;
 use crate::live::stores::{Opened, Place, RunAt};
-use results::{Interval, Measurement, Progress, Run, median_interval};
+use results::{Measurement, Progress, Run, median_interval};
 use std::collections::BTreeMap;
 
 /// Refresh interval of an unfinished run in seconds.
@@ -149,15 +149,9 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
                    to its checkpoints, which are listed as runs.";
         return html.leaf("p", &[("class", "aside")], why);
     }
-    let columns = [
-        ("Subject", ""),
-        ("Measure", ""),
-        ("Unit", ""),
-        ("Repetitions", "number"),
-        ("Median", "number"),
-        ("95 % interval", "number"),
-    ];
-    html.table("Medians of the repetitions; an interval needs at least 6.", &columns, |html| {
+    let columns =
+        [("Subject", ""), ("Measure", ""), ("Unit", ""), ("Repetitions", "number"), ("Median", "number")];
+    html.table("Medians of the repetitions.", &columns, |html| {
         for ((subject, measure, unit), values) in found {
             let Some(median) = median_interval(&values) else { continue };
             html.el("tr", &[], |html| {
@@ -166,15 +160,9 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
                 html.leaf("td", &[], unit);
                 html.leaf("td", &[("class", "number")], median.n);
                 html.leaf("td", &[("class", "number")], number(median.median));
-                html.leaf("td", &[("class", "number")], ends(&median));
             });
         }
     });
-}
-
-fn ends(interval: &Interval) -> String {
-    let ends = interval.low.zip(interval.high);
-    ends.map_or_else(|| "–".to_owned(), |(low, high)| format!("{} – {}", number(low), number(high)))
 }
 
 fn conditions(html: &mut Html, run: &Run) {

@@ -33,6 +33,13 @@ pub fn page() -> Page {
         ]),
         measures: MeasureInfo::of(&comparisons, &experiments),
         comparisons,
+        contrasts: vec![Contrast {
+            name: "xfs </script> 70 %".into(),
+            against: "ext4".into(),
+            differing: "xfs; all else equal".into(),
+            aged: headline(measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk", 1.8),
+            unaged: headline(measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk", 1.01),
+        }],
         experiments,
         notes: vec!["This is an example: every number on this page is invented.".into()],
     }
@@ -40,7 +47,7 @@ pub fn page() -> Page {
 
 fn comparisons() -> Vec<Comparison> {
     vec![
-        full("ext4", 1, 1.9, 1.05, 0.78, 0.30),
+        full("ext4", 3, 1.9, 1.05, 0.78, 0.30),
         full("xfs </script> 70 %", u64::MAX, 3.4, 1.6, 0.55, 0.65),
         Comparison {
             name: "btrfs, quick run".into(),
@@ -67,22 +74,37 @@ fn full(name: &str, seed: u64, modelled: f64, measured: f64, score: f64, scatter
         size_bytes: SIZE,
         profile: "agrawal".into(),
         fullness: Some(0.7),
-        seed,
-        aged: side(9.0 * modelled, 2.1 * measured, score, scatter),
-        unaged: side(9.0, 2.1, 0.995, 0.0),
+        agings: (0..3).map(|number| one_aging(seed - number, modelled, measured)).collect(),
+        aged: side(seed, 9.0 * modelled, 2.1 * measured, score, scatter),
+        unaged: side(seed, 9.0, 2.1, 0.995, 0.0),
         ratios: values([
             (measures::MODELLED_HDD_S_PER_GIB, interval(modelled, 0.04)),
             (measures::SCAN_S_PER_GIB, interval(measured, 0.03)),
         ]),
-        modelled: headline(measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk"),
-        measured: headline(measures::SCAN_S_PER_GIB, "here"),
+        modelled: Some(headline(measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk", modelled)),
+        measured: Some(headline(measures::SCAN_S_PER_GIB, "here", measured)),
         modelled_disk: "hdd-7200".into(),
         aging: aging(),
     }
 }
 
-fn headline(measure: Measure, how: &str) -> Option<Headline> {
-    Some(Headline { measure: measure.name.into(), how: how.into() })
+fn headline(measure: Measure, how: &str, ratio: f64) -> Headline {
+    let ratio = interval(ratio, 0.03);
+    let verdict = Verdict::on(&ratio, Words::COST);
+    Headline { measure: measure.name.into(), how: how.into(), ratio, verdict }
+}
+
+fn one_aging(seed: u64, modelled: f64, measured: f64) -> OneAging {
+    let change = 1.0 + (seed % 3) as f64 / 100.0;
+    let costs = |modelled: f64, measured: f64| {
+        values([(measures::MODELLED_HDD_S_PER_GIB, modelled), (measures::SCAN_S_PER_GIB, measured)])
+    };
+    OneAging {
+        seed,
+        aged: costs(9.0 * modelled * change, 2.1 * measured),
+        unaged: costs(9.0, 2.1),
+        ratios: costs(modelled * change, measured),
+    }
 }
 
 /// Values by the names of their measures.
@@ -90,16 +112,16 @@ pub fn values<V, const N: usize>(values: [(Measure, V); N]) -> BTreeMap<String, 
     values.map(|(measure, value)| (measure.name.to_owned(), value)).into()
 }
 
-fn interval(median: f64, half: f64) -> Interval {
-    Interval { median, low: Some(median * (1.0 - half)), high: Some(median * (1.0 + half)), n: 5 }
+fn interval(mean: f64, half: f64) -> Estimate {
+    Estimate { mean, low: Some(mean * (1.0 - half)), high: Some(mean * (1.0 + half)), n: 3 }
 }
 
-/// A value that is the same in every repetition.
-pub fn exact(median: f64) -> Interval {
-    Interval { median, low: None, high: None, n: 1 }
+/// The value of one aging.
+pub fn exact(mean: f64) -> Estimate {
+    Estimate { mean, low: None, high: None, n: 1 }
 }
 
-fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
+fn side(seed: u64, modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
     let aged = scatter > 0.0;
     let free = |power: u32| {
         let centre = if aged { 16.0 } else { 27.0 };
@@ -118,6 +140,7 @@ fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
         }
     };
     let scan = |repetition: u64| Measurement {
+        seed,
         measure: "scan, warm \"hot\" cache dropped".into(),
         unit: "s/GiB".into(),
         repetition,
