@@ -10,7 +10,8 @@ mod replicates;
 pub(crate) mod unaged;
 
 pub use condition::{Condition, Differing};
-pub use pair::{Pair, Side, compared_numbers, interval, modelled_disk, ratio};
+pub use pair::{Pair, Side, compared_numbers};
+pub(crate) use pair::{interval, ratio};
 pub use replicate::replicate;
 pub use replicates::{Contrast, Headline, Means, Replicates};
 

@@ -42,13 +42,13 @@ impl Estimate {
     /// The arithmetic mean with the interval of Student's t distribution. `None` without values, or if one is not finite.
     pub fn arithmetic(values: &[f64]) -> Option<Estimate> {
         let sample = Moments::of(values)?;
-        Some(sample.estimate(sample.mean, sample.n - 1.0, |end| end))
+        Some(sample.estimate(sample.n - 1.0, |end| end))
     }
 
     /// The geometric mean with the interval of Student's t distribution for the logarithms. `None` without values, or if one is not positive.
     pub fn geometric(values: &[f64]) -> Option<Estimate> {
         let sample = Moments::of(&logarithms(values)?)?;
-        let estimate = sample.estimate(sample.mean, sample.n - 1.0, f64::exp);
+        let estimate = sample.estimate(sample.n - 1.0, f64::exp);
         // The logarithm would round a single value.
         Some(if let [one] = values { Estimate { mean: *one, ..estimate } } else { estimate })
     }
@@ -62,7 +62,7 @@ impl Estimate {
         // Two constant samples: the interval is a point, whatever the degrees of freedom.
         let degrees = if va + vb == 0.0 { a.n.min(b.n) - 1.0 } else { degrees };
         let both = Moments { mean: a.mean - b.mean, error: (va + vb).sqrt(), n: a.n.min(b.n) };
-        Some(both.estimate(both.mean, degrees, f64::exp))
+        Some(both.estimate(degrees, f64::exp))
     }
 
     /// Both ends, if there is an interval.
@@ -93,13 +93,13 @@ impl Moments {
         Some(Moments { mean, error: (squares / (n - 1.0).max(1.0) / n).sqrt(), n })
     }
 
-    fn estimate(&self, mean: f64, degrees: f64, scale: impl Fn(f64) -> f64) -> Estimate {
+    fn estimate(&self, degrees: f64, scale: impl Fn(f64) -> f64) -> Estimate {
         let margin = (self.n > 1.0 && degrees > 0.0).then(|| {
             let students = StudentsT::new(0.0, 1.0, degrees).expect("there are degrees of freedom");
             students.inverse_cdf(1.0 - (1.0 - CONFIDENCE) / 2.0) * self.error
         });
-        let end = |sign: f64| margin.map(|margin| scale(mean + sign * margin));
-        Estimate { mean: scale(mean), low: end(-1.0), high: end(1.0), n: self.n as u64 }
+        let end = |sign: f64| margin.map(|margin| scale(self.mean + sign * margin));
+        Estimate { mean: scale(self.mean), low: end(-1.0), high: end(1.0), n: self.n as u64 }
     }
 }
 

@@ -128,7 +128,7 @@ impl Side {
 }
 
 /// The name of the model for modelled time in a comparison.
-pub fn modelled_disk(store: &Store, run: RunId) -> Result<String, Error> {
+fn modelled_disk(store: &Store, run: RunId) -> Result<String, Error> {
     let disk = store.document(run, "", MODELLED_DISK)?;
     // Earlier versions used no other model.
     Ok(disk.unwrap_or_else(|| HDD_MODEL.to_owned()))
@@ -162,13 +162,13 @@ fn disk_of<'a>(location: &'a Location, subject: &str) -> &'a str {
 }
 
 /// Median and interval of a measure of one side.
-pub fn interval(numbers: &[Measurement], subject: &str, measure: &str) -> Option<Interval> {
+pub(crate) fn interval(numbers: &[Measurement], subject: &str, measure: &str) -> Option<Interval> {
     let of = |m: &&Measurement| m.subject == subject && m.measure == measure;
     median_interval(&numbers.iter().filter(of).map(|m| m.value).collect::<Vec<_>>())
 }
 
 /// Median and interval of aged over unaged, paired by repetition.
-pub fn ratio(numbers: &[Measurement], measure: &str) -> Option<Interval> {
+pub(crate) fn ratio(numbers: &[Measurement], measure: &str) -> Option<Interval> {
     let aged = numbers.iter().filter(|m| m.measure == measure && m.subject == SUBJECTS[0]);
     let ratios = aged.filter_map(|aged| {
         let other = |m: &&Measurement| {
