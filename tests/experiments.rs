@@ -74,10 +74,10 @@ fn experiment_reports_measures_and_checks() {
     assert_eq!(holds, [&Value::Bool(true), &Value::Bool(false)], "{}", outcome["checks"]);
     lab.nothing_left();
 
-    // Every printed measure can be plotted; the ratio of six scans has a confidence interval.
+    // Every printed measure can be plotted.
     let text = EXPERIMENT.replace("FS", "btrfs");
     let plots = side(&outcome, "hdd-7200", 100, "aged").as_object().unwrap().iter();
-    let coordinates = ["fs", "disk", "option", "seed", "round", "side", "intervals"];
+    let coordinates = ["fs", "disk", "option", "seed", "round", "side"];
     let plot =
         |name: &String| format!("[[plot]]\ntitle = \"it\"\ny = \"{name}\"\naxis = {{ label = \"it\" }}\n");
     let plots: String =

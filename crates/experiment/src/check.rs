@@ -63,7 +63,7 @@ pub(super) struct Judge<'o> {
 }
 
 impl Judge<'_> {
-    /// Judges a claim for each of its file systems, disks, settings and seeds.
+    /// Judges a claim for each of its file systems, disks and settings, over all agings.
     pub fn check(&self, check: &Check) -> Vec<Checked> {
         let lines = self.claimed(check);
         if lines.is_empty() {
@@ -90,7 +90,6 @@ impl Judge<'_> {
                 fs: line.fs.clone(),
                 disk: line.disk.clone(),
                 option: line.option.clone(),
-                seed: line.seed,
                 side: check.side.clone(),
                 measure: check.measure.clone(),
                 with: with.clone(),
@@ -106,7 +105,7 @@ impl Judge<'_> {
         let of = |names: &[String], name: &String| names.is_empty() || names.contains(name);
         let mut lines: Vec<&Line> = Vec::new();
         for line in self.lines {
-            let same = |other: &&Line| **other == Line { disk: other.disk.clone(), ..line.clone() };
+            let same = |other: &&Line| (&other.fs, &other.option) == (&line.fs, &line.option);
             if of(&check.fs, &line.fs)
                 && of(&check.disks, &line.disk)
                 && of(&check.options, &line.option)
@@ -119,8 +118,7 @@ impl Judge<'_> {
     }
 
     fn judge(&self, check: &Check, line: &Line) -> Checked {
-        let several_seeds = self.lines.iter().any(|other| other.seed != line.seed);
-        let name = line.name(depends_on_disk(check), several_seeds);
+        let name = line.name(depends_on_disk(check));
         let verdicts = self.verdicts(check, line);
         let holds = |wanted| verdicts.iter().any(|verdict| verdict.holds == wanted);
         let joined = |of: fn(&Verdict) -> &str| {

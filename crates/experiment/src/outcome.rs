@@ -43,7 +43,7 @@ pub struct Outcome {
     pub plots: Vec<Plot>,
 }
 
-/// The correlation of two measures over the rounds of a line of the figure.
+/// The correlation of two measures over the rounds and agings of a line of the figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Correlated {
     /// Kind of file system.
@@ -52,8 +52,6 @@ pub struct Correlated {
     pub disk: String,
     /// The setting; empty if there is only one.
     pub option: String,
-    /// The seed.
-    pub seed: u64,
     /// `aged` or `unaged`.
     pub side: String,
     /// The first measure.

@@ -1,7 +1,7 @@
 //! The jobs of a run, with all checks that are possible before anything is created.
 
 use super::cell::{Cell, cells};
-use super::line::Line;
+use super::line::{Aging, Line};
 use super::runner::RunSpec;
 use super::spec::Scale;
 use super::task::NamedDisk;
@@ -78,18 +78,15 @@ impl<'a> Plan<'a> {
 
     /// The lines of the figure.
     pub(super) fn lines(&self) -> Vec<Line> {
-        let of = |job: &Job| {
+        let mut lines = Vec::new();
+        for job in &self.jobs {
             let Cell { fs, variant, seed, .. } = &job.cell;
-            let line = |disk: String| Line {
-                fs: fs.clone(),
-                disk,
-                option: variant.name.clone(),
-                seed: *seed,
-                cell: job.name().to_owned(),
-            };
-            job.models().into_iter().map(line).collect::<Vec<_>>()
-        };
-        self.jobs.iter().flat_map(of).collect()
+            for disk in job.models() {
+                let aging = Aging { seed: *seed, cell: job.name().to_owned() };
+                Line::add(&mut lines, [fs, &disk, &variant.name], aging);
+            }
+        }
+        lines
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A rule. All given conditions must hold; bounds are strict.
+/// A rule. All given conditions must hold; bounds are strict. With several agings a bound is exceeded if the whole interval of their mean
+/// exceeds it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rule {
@@ -38,12 +39,12 @@ pub struct Rule {
     pub least_above: Option<f64>,
     /// The maximum over all rounds is below this.
     pub greatest_below: Option<f64>,
-    /// The 95 % interval of Pearson's correlation with this other measure over the rounds …
+    /// The 95 % interval of Pearson's correlation with this other measure over the rounds and agings …
     pub correlates_with: Option<String>,
     /// … is below this.
     pub correlation_below: Option<f64>,
     /// Two file systems change their order: the one with the greater values on the unaged side has the smaller values at the last round,
-    /// and both differences are significant by the rank-sum test over the repetitions.
+    /// and the intervals of both ratios over the agings exclude 1.
     pub ranking_changes: bool,
     /// The value of the last round, or of `at_round`, divided by that of each of these other settings …
     pub over_options: Vec<String>,

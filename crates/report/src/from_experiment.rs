@@ -3,10 +3,9 @@
 use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, TreeAt};
 use crate::from_tree;
 use experiment::Outcome;
-use results::{Run, Store};
+use results::{Estimate, Run, Store, measures};
 use run::Error;
-use run::checkpoint::CheckpointSide;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// The last run of each figure and scale, ordered by figure; of the named figures, or of all without names.
 pub fn latest<'r>(runs: &'r [Run], names: &[String]) -> Vec<&'r Run> {
@@ -134,49 +133,48 @@ fn axis(axis: &experiment::Axis) -> Axis {
     Axis { label: axis.label.clone(), unit: axis.unit.clone(), log: axis.log }
 }
 
-/// A figure with a line for each file system, disk, setting and side that has the measure. A measure that
+/// The values of a line by round and seed.
+type ByRound = BTreeMap<u64, BTreeMap<u64, f64>>;
+
+/// A figure with a line for each file system, disk, setting and side that has the measure: the means over the agings. A measure that
 /// does not depend on the disk is drawn once.
 fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
     let by_disk = experiment::is_by_disk(&plot.y);
-    let mut lines: Vec<Line> = Vec::new();
-    let several_seeds = outcome.checkpoints.iter().any(|at| at.seed != outcome.checkpoints[0].seed);
+    // The same checkpoint occurs once per disk.
+    let mut lines: Vec<(Line, ByRound)> = Vec::new();
     for at in &outcome.checkpoints {
         let Some(&y) = at.values.get(&plot.y) else { continue };
-        let key = Line {
+        let line = Line {
             fs: at.fs.clone(),
             disk: if by_disk { at.disk.clone() } else { String::new() },
             side: at.side.clone(),
-            option: setting(&at.option, at.seed, several_seeds),
+            option: at.option.clone(),
             points: Vec::new(),
         };
-        let point = point(at, &plot.y, y);
-        let same = |line: &&mut Line| {
-            (&line.fs, &line.disk, &line.side, &line.option) == (&key.fs, &key.disk, &key.side, &key.option)
-        };
-        match lines.iter_mut().find(same) {
-            // The same checkpoint occurs once per disk.
-            Some(line) if line.points.iter().any(|there| there.x == point.x) => {}
-            Some(line) => line.points.push(point),
-            None => lines.push(Line { points: vec![point], ..key }),
-        }
+        let place = lines.iter().position(|(other, _)| *other == line).unwrap_or_else(|| {
+            lines.push((line, ByRound::new()));
+            lines.len() - 1
+        });
+        lines[place].1.entry(at.round).or_default().entry(at.seed).or_insert(y);
     }
-    for line in &mut lines {
-        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
+    let measure = measures::find(&plot.y);
+    let point = |(round, of_agings): (u64, BTreeMap<u64, f64>)| {
+        let values: Vec<f64> = of_agings.into_values().collect();
+        let mean = measure.map_or_else(|| Estimate::arithmetic(&values), |measure| measure.mean(&values))?;
+        Some(Point { x: round as f64, y: mean.mean, low: mean.low, high: mean.high })
+    };
     Plot {
         title: plot.title.clone(),
         x: axis(&outcome.round),
         y: axis(&plot.axis),
-        lines,
+        lines: lines
+            .into_iter()
+            .map(|(line, rounds)| Line { points: rounds.into_iter().filter_map(point).collect(), ..line })
+            .collect(),
         note: plot.note.clone(),
         panels: match plot.panels {
             experiment::Panels::Disk => Panels::Disk,
             experiment::Panels::Fs => Panels::Fs,
         },
     }
-}
-
-fn point(at: &CheckpointSide, measure: &str, y: f64) -> Point {
-    let interval = at.intervals.get(measure);
-    Point { x: at.round as f64, y, low: interval.map(|i| i.0), high: interval.map(|i| i.1) }
 }

@@ -11,7 +11,7 @@ pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {
     let (mut comparisons, mut experiments) = (Vec::new(), Vec::new());
     match run.kind.as_str() {
         "compare" if store.document::<Manifest>(run.id, "", "manifest")?.is_some() => {
-            for of in Replicates::group(&[Pair::load(store, run.id)?]) {
+            for of in Replicates::group(&[Pair::load(store, run)?]) {
                 comparisons.push(from_store::comparison(store, &of)?);
             }
         }

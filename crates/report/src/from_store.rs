@@ -42,7 +42,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
                 .to_owned(),
         ));
     };
-    let pairs = compared.iter().map(|run| Pair::load(store, run.id)).collect::<Result<Vec<_>, _>>()?;
+    let pairs = compared.iter().map(|run| Pair::load(store, run)).collect::<Result<Vec<_>, _>>()?;
     let conditions = Replicates::group(&pairs);
     let comparisons = conditions.iter().map(|of| comparison(store, of)).collect::<Result<Vec<_>, _>>()?;
     let mut shown = experiments

@@ -19,8 +19,8 @@ pub use measures::Measure;
 pub use partial_results::PartialResults;
 pub use progress::{Liveness, Progress, liveness};
 pub use stats::{
-    Correlation, Difference, Estimate, Interval, MeanAndDeviation, Sample, Told, Verdict, Words, correlation,
-    difference, mean_and_deviation, median_interval,
+    Correlation, Estimate, Interval, MeanAndDeviation, Sample, Told, Verdict, Words, correlation,
+    mean_and_deviation, median_interval,
 };
 pub use store::{
     Measurement, MergeCounts, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation, without_secrets,

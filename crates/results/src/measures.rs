@@ -4,7 +4,7 @@
 mod define;
 mod table;
 
-use crate::Measurement;
+use crate::{Estimate, Measurement};
 use serde::{Deserialize, Serialize};
 pub use table::*;
 
@@ -98,6 +98,14 @@ impl Measure {
     /// This measure with its plain name.
     pub fn instance(&self) -> MeasureInstance {
         MeasureInstance { name: self.name.to_owned(), unit: self.unit }
+    }
+
+    /// The mean over independent agings: geometric for costs and ratios, so that the ratio of two means is the mean of the ratios; otherwise, and
+    /// for ratios that can be zero or negative, arithmetic. `None` without values, or if one is not finite.
+    pub fn mean(&self, values: &[f64]) -> Option<Estimate> {
+        let is_relative = self.topic == Some(Topic::Cost) || self.unit == "ratio";
+        let geometric = if is_relative { Estimate::geometric(values) } else { None };
+        geometric.or_else(|| Estimate::arithmetic(values))
     }
 
     fn is_called(&self, name: &str) -> bool {

@@ -3,13 +3,11 @@
 mod correlation;
 mod estimate;
 mod mean;
-mod two_samples;
 mod verdict;
 
 pub use correlation::{Correlation, correlation};
 pub use estimate::{Estimate, Sample};
 pub use mean::{MeanAndDeviation, mean_and_deviation};
-pub use two_samples::{Difference, difference};
 pub use verdict::{Told, Verdict, Words};
 
 use serde::{Deserialize, Serialize};

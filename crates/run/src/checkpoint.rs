@@ -1,10 +1,10 @@
 //! The measurements of a checkpoint, read back from the store.
 
 use crate::Error;
-use crate::compare::{SUBJECTS, interval, ratio};
+use crate::compare::{SUBJECTS, median, ratio};
 use crate::tree::{TreeLayout, tree_layout};
 use results::measures;
-use results::{Interval, RunId, Store};
+use results::{RunId, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,12 +26,6 @@ pub struct CheckpointSide {
     /// All measures: medians of the repetitions.
     #[serde(flatten)]
     pub values: BTreeMap<String, f64>,
-    /// The 95 % intervals of measures with enough repetitions.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub intervals: BTreeMap<String, (f64, f64)>,
-    /// The repetitions, needed to judge claims; not serialized, because the store holds them.
-    #[serde(skip)]
-    pub repetitions: BTreeMap<String, Vec<f64>>,
 }
 
 /// Aged and unaged at one checkpoint on one disk.
@@ -51,16 +45,10 @@ pub struct CheckpointPair {
     pub aged: CheckpointSide,
     /// The unaged side.
     pub unaged: CheckpointSide,
-    /// Median over the repetitions of the aged over the unaged scan cost on the modelled disk.
+    /// Aged over unaged scan cost on the modelled disk, as in [`crate::Pair::ratio`].
     pub aging_ratio: Option<f64>,
-    /// The same with its 95 % interval.
-    #[serde(default)]
-    pub aging_ratio_interval: Option<Interval>,
     /// Aged over unaged wall time of the scans on this machine, which does not have the modelled disk.
     pub wall_aging_ratio: Option<f64>,
-    /// The same with its 95 % interval.
-    #[serde(default)]
-    pub wall_aging_ratio_interval: Option<Interval>,
 }
 
 /// The tree layout of one side at one checkpoint.
@@ -106,31 +94,16 @@ pub fn read_checkpoint(
 ) -> Result<(Vec<CheckpointSide>, Vec<CheckpointPair>), Error> {
     let numbers = store.measurements(run)?;
     let side = |subject: &str, disk: &str| {
-        let (mut values, mut intervals) = (BTreeMap::new(), BTreeMap::new());
-        let mut repetitions: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut values = BTreeMap::new();
         for number in numbers.iter().filter(|number| number.subject == subject) {
             let (name, on) = measures::split(&number.measure);
             if on.is_some_and(|on| on != disk) {
                 continue;
             }
-            let found =
-                interval(&numbers, subject, &number.measure).expect("at least one number was recorded");
-            values.insert(name.to_owned(), found.median);
-            repetitions.entry(name.to_owned()).or_default().push(number.value);
-            intervals.extend(found.low.zip(found.high).map(|ends| (name.to_owned(), ends)));
+            values.extend(median(&numbers, subject, &number.measure).map(|value| (name.to_owned(), value)));
         }
         let [fs, disk, option, side] = [fs, disk, option, subject].map(str::to_owned);
-        (!values.is_empty()).then_some(CheckpointSide {
-            fs,
-            disk,
-            option,
-            seed,
-            round,
-            side,
-            values,
-            intervals,
-            repetitions,
-        })
+        (!values.is_empty()).then_some(CheckpointSide { fs, disk, option, seed, round, side, values })
     };
     let subjects = numbers.iter().map(|number| number.subject.as_str());
     let others: BTreeSet<&str> = subjects.filter(|subject| !SUBJECTS.contains(subject)).collect();
@@ -138,8 +111,7 @@ pub fn read_checkpoint(
     for disk in disks {
         let [mut aged, unaged] = SUBJECTS.map(|subject| side(subject, disk));
         if let (Some(aged), Some(unaged)) = (&mut aged, &unaged) {
-            // There is no ratio if the unaged scan had nothing to read.
-            let ratio = |measure: &str| ratio(&numbers, measure).filter(|ratio| ratio.median.is_finite());
+            let ratio = |measure: &str| ratio(SUBJECTS.map(|subject| median(&numbers, subject, measure)));
             let modelled = ratio(measures::MODELLED_S_PER_GIB.on(disk).name());
             let wall = ratio(measures::SCAN_S_PER_GIB.name).filter(|_| one_disk);
             // Plots and claims use these ratios like a measure of the aged side.
@@ -149,9 +121,7 @@ pub fn read_checkpoint(
                 (measures::WALL_AGING_RATIO, wall),
                 (measures::OPERATIONS_RATIO, operations),
             ] {
-                let Some(Interval { median, low, high, .. }) = found else { continue };
-                aged.values.insert(measure.name.to_owned(), median);
-                aged.intervals.extend(low.zip(high).map(|ends| (measure.name.to_owned(), ends)));
+                aged.values.extend(found.map(|ratio| (measure.name.to_owned(), ratio)));
             }
             let (aged, unaged) = (aged.clone(), unaged.clone());
             let [fs, disk, option] = [fs, disk, option].map(str::to_owned);
@@ -163,10 +133,8 @@ pub fn read_checkpoint(
                 round,
                 aged,
                 unaged,
-                aging_ratio: modelled.map(|ratio| ratio.median),
-                aging_ratio_interval: modelled,
-                wall_aging_ratio: wall.map(|ratio| ratio.median),
-                wall_aging_ratio_interval: wall,
+                aging_ratio: modelled,
+                wall_aging_ratio: wall,
             });
         }
         sides.extend(aged);
@@ -193,26 +161,22 @@ mod tests {
     use results::NewRun;
 
     #[test]
-    fn ratios_of_six_repetitions_have_an_interval() {
+    fn ratio_is_that_of_the_medians_of_the_scans() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let new = NewRun { kind: "checkpoint", name: "it", command: "", seed: None, parameters: "".into() };
         let run = store.begin(&new).unwrap();
-        for repetition in 1..=6 {
-            let aged = 10.0 + repetition as f64;
-            for (side, cost) in [("aged", aged), ("unaged", 2.0)] {
+        for (repetition, aged, unaged) in [(1, 10.0, 2.0), (2, 12.0, 5.0), (3, 20.0, 4.0)] {
+            for (side, cost) in [("aged", aged), ("unaged", unaged)] {
                 let modelled = measures::MODELLED_S_PER_GIB.on("hdd").measurement(side, repetition, cost);
                 store.record(run, &modelled).unwrap();
-                let measured = measures::SCAN_S_PER_GIB.measurement(side, repetition, 1.0);
+                let measured = measures::SCAN_S_PER_GIB.measurement(side, repetition, 0.0);
                 store.record(run, &measured).unwrap();
             }
         }
         let key = SeriesKey { fs: "ext4", option: "", seed: 1, one_disk: true };
         let (sides, pairs) = read_checkpoint(&store, run, key, 9, &["hdd".to_owned()]).unwrap();
-        assert_eq!(sides[0].values["aging_ratio"], 6.75);
-        assert_eq!(sides[0].intervals["aging_ratio"], (5.5, 8.0));
-        assert_eq!(sides[0].intervals["wall_aging_ratio"], (1.0, 1.0));
-        let interval = pairs[0].aging_ratio_interval.unwrap();
-        assert_eq!((pairs[0].aging_ratio, interval.low, interval.n), (Some(6.75), Some(5.5), 6));
+        assert_eq!((sides[0].values["aging_ratio"], pairs[0].aging_ratio), (3.0, Some(3.0)));
+        assert_eq!(pairs[0].wall_aging_ratio, None, "the unaged scan had nothing to read");
     }
 }

@@ -2,6 +2,7 @@
 //! same kind, size and options.
 
 mod condition;
+mod discard;
 mod layout;
 mod pair;
 mod parallel;
@@ -10,8 +11,9 @@ mod replicates;
 pub(crate) mod unaged;
 
 pub use condition::{Condition, Differing};
+pub use discard::discard;
+pub(crate) use pair::{Identity, median, ratio};
 pub use pair::{Pair, Side, compared_numbers};
-pub(crate) use pair::{interval, ratio};
 pub use replicate::replicate;
 pub use replicates::{Contrast, Headline, Means, Replicates};
 
@@ -113,7 +115,7 @@ fn compare_one(spec: &CompareSpec, name: &str, watch: &mut dyn Watch) -> Result<
             None => error,
         })?;
         let (store, run) = pair.run().expect("a comparison is recorded");
-        Pair::load(store, run)
+        Pair::load(store, &store.run(run)?)
     })?;
     Ok(measured.result)
 }

@@ -1,11 +1,10 @@
 //! Comparison of two runs: the measures of both, their differences, and the different conditions.
 
 use crate::Error;
-use crate::compare::{Condition, KIND as COMPARE, Pair, Replicates, compared_numbers};
+use crate::compare::{Condition, Identity, KIND as COMPARE, compared_numbers};
 use crate::facts::flatten;
-use crate::manifest::Manifest;
 use results::measures::{self, Better};
-use results::{Estimate, Measurement, Run, Sample, Store, Told, Verdict, Words, median_interval};
+use results::{Estimate, Measurement, Run, RunId, Sample, Store, Told, Verdict, Words, median_interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -120,19 +119,17 @@ impl Samples {
     /// another run.
     fn of((store, run): Stored) -> Result<Samples, Error> {
         let mut found = Samples::default();
-        let is_compared =
-            run.kind == COMPARE && store.document::<Manifest>(run.id, "", "manifest")?.is_some();
+        let comparison = if run.kind == COMPARE { Identity::load(store, run)? } else { None };
         let checkpoints = store.document::<Vec<CheckpointRun>>(run.id, "", CHECKPOINTS)?.unwrap_or_default();
-        if is_compared {
-            let pair = Pair::load(store, run.id)?;
-            for of in replicates(store, &pair)? {
-                found.add("", Some(of.seed), averages(compared_numbers(store, of.run)?));
+        found.of_agings = comparison.is_some() || !checkpoints.is_empty();
+        if let Some(comparison) = comparison {
+            for (seed, run) in replicates(store, run, &comparison)? {
+                found.add("", Some(seed), averages(compared_numbers(store, run)?));
             }
-            found.condition = Some(pair.condition);
+            found.condition = Some(comparison.condition);
         } else {
             found.add("", None, store.measurements(run.id)?);
         }
-        found.of_agings = is_compared || !checkpoints.is_empty();
         for checkpoint in checkpoints {
             if let Some(run) = store.by_uid(&checkpoint.run)? {
                 found.add(&checkpoint.at, checkpoint.seed, averages(store.measurements(run.id)?));
@@ -152,19 +149,17 @@ impl Samples {
     }
 }
 
-/// The complete comparisons under the same conditions as `pair`, and itself.
-fn replicates(store: &Store, pair: &Pair) -> Result<Vec<Pair>, Error> {
-    let mut pairs = Vec::new();
-    for run in store.runs_of_kind(COMPARE)? {
-        if run.state == "done" && run.id != pair.run {
-            pairs.push(Pair::load(store, run.id)?);
+/// The complete comparisons under the same conditions and `run` itself, by seed. Of several with one seed the last counts.
+fn replicates(store: &Store, run: &Run, comparison: &Identity) -> Result<BTreeMap<u64, RunId>, Error> {
+    let mut found = BTreeMap::new();
+    for other in store.runs_of_kind(COMPARE)?.iter().filter(|other| other.state == "done") {
+        let same = |of: &Identity| (of.name(), &of.condition) == (comparison.name(), &comparison.condition);
+        if let Some(of) = Identity::load(store, other)?.filter(same) {
+            found.insert(of.seed(), other.id);
         }
     }
-    // Of several with one seed the last counts.
-    pairs.push(pair.clone());
-    let group =
-        Replicates::group(&pairs).into_iter().find(|group| group.pairs.iter().any(|of| of.run == pair.run));
-    Ok(group.map(|group| group.pairs).unwrap_or_default())
+    found.insert(comparison.seed(), run.id);
+    Ok(found)
 }
 
 /// One value for each subject and measure: the median of the repetitions, which are of one file system.
@@ -209,7 +204,7 @@ fn conditions(first: &Run, second: &Run) -> Vec<(String, [String; 2])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::{NewRun, RunId, measures};
+    use results::{NewRun, measures};
     use serde_json::{Value, json};
 
     fn begun(store: &Store, parameters: Value) -> RunId {

@@ -44,7 +44,7 @@ pub use age::{
 pub use aged_pair::Subject;
 pub use compare::{
     CompareSpec, Condition, Contrast, Differing, Headline, Means, Pair, Replicates, SUBJECTS, Side, compare,
-    compared_numbers, replicate,
+    compared_numbers, discard, replicate,
 };
 pub use compare_runs::{CHECKPOINTS, CheckpointRun, Compared, RunComparison, Stored, compare_runs};
 pub use error::{Error, interrupted, unless_interrupted};

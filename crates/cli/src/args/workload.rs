@@ -101,7 +101,7 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["time", "fit", "no_fill", "plan_only"],
         value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
-    /// Cold scans of each side per measurement; 6 or more give confidence intervals [default: 1]
+    /// Cold scans of each side per measurement, which are averaged [default: 1]
     #[arg(long, value_name = "N", requires = "every", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeat: Option<u64>,
 }

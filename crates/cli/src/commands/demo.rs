@@ -3,8 +3,8 @@
 use crate::args::Demo;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use results::{STORE_FILE, Watch as _};
-use run::{AgeSpec, CompareSpec, Location, Manifest, Replicates, VolumeConfig};
+use results::Watch as _;
+use run::{AgeSpec, CompareSpec, Location, Replicates, VolumeConfig};
 use std::path::Path;
 use std::sync::Arc;
 use workload::Method;
@@ -39,7 +39,7 @@ pub fn run(args: &Demo) -> Result<()> {
             agings.push(spec(args, &work, *kind, number)?);
         }
     }
-    agings.iter().try_for_each(|spec| discard(&work, &spec.name))?;
+    agings.iter().try_for_each(|spec| run::discard(&work, &spec.name))?;
     let comparison = CompareSpec {
         aged: Vec::new(),
         work: work.clone(),
@@ -79,23 +79,4 @@ fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem, number: u64) -> Res
     let command = super::command_line();
     let spec = AgeSpec::new(&name, work.to_owned(), volume, Arc::new(workload), seed, &command);
     Ok(AgeSpec { replicate: !is_first, ..spec })
-}
-
-/// Removes the images and the manifest of an earlier demonstration with this name, and nothing else.
-fn discard(work: &Path, name: &str) -> Result<()> {
-    if !work.join(STORE_FILE).is_file() || Manifest::load(work, name)?.is_none() {
-        return Ok(());
-    }
-    // Fails if another run uses the work directory.
-    let _lock = disk::WorkLock::take(work)?;
-    for file in [format!("{name}.img"), format!("{name}.unaged.img"), format!("{name}.json")] {
-        let path = work.join(file);
-        match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                return Err(e).with_context(|| format!("removing {}", path.display()));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }

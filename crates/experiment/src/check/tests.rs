@@ -1,8 +1,9 @@
 use super::*;
+use crate::line::Aging;
 use crate::{Axis, FailedCell, Rule};
 use results::measures;
 use run::checkpoint::CheckpointSide;
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 const SCORE: &str = measures::DYNAMIC_LAYOUT_SCORE.name;
 const MODELLED: &str = measures::MODELLED_S_PER_GIB.name;
@@ -18,8 +19,6 @@ fn at(fs: &str, disk: &str, option: &str, round: u64, score: f64, cost: f64) -> 
         round,
         side: "aged".to_owned(),
         values: values.map(|(name, value)| (name.to_owned(), value)).into(),
-        intervals: BTreeMap::new(),
-        repetitions: BTreeMap::new(),
     }
 }
 
@@ -42,18 +41,17 @@ fn outcome(checkpoints: Vec<CheckpointSide>) -> Outcome {
     }
 }
 
-fn line(fs: &str, disk: &str, option: &str, seed: u64) -> Line {
-    let [fs, disk, option] = [fs, disk, option].map(str::to_owned);
-    Line { cell: [fs.as_str(), &option].join(" ").trim().to_owned(), fs, disk, option, seed }
+fn aging(fs: &str, option: &str, seed: u64) -> Aging {
+    Aging { seed, cell: [fs, option].join(" ").trim().to_owned() }
 }
 
 /// The lines and rounds of a complete outcome.
 fn scheduled(outcome: &Outcome) -> (Vec<Line>, Vec<u64>) {
     let mut lines: Vec<Line> = Vec::new();
+    let mut seen = HashSet::new();
     for at in &outcome.checkpoints {
-        let line = line(&at.fs, &at.disk, &at.option, at.seed);
-        if !lines.contains(&line) {
-            lines.push(line);
+        if seen.insert((&at.fs, &at.disk, &at.option, at.seed)) {
+            Line::add(&mut lines, [&at.fs, &at.disk, &at.option], aging(&at.fs, &at.option, at.seed));
         }
     }
     let mut rounds: Vec<u64> = outcome.checkpoints.iter().map(|at| at.round).collect();
@@ -186,10 +184,7 @@ fn spread_is_maximum_over_minimum() {
     let below = |bound| Rule { spread_below: Some(bound), ..Rule::default() };
     let judged = spread(&three, below(2.1));
     assert_eq!(judged.holds, Some(true));
-    assert!(
-        judged.measured.contains("3 to 6 over 3 rounds") && judged.measured.ends_with("2.000"),
-        "{judged:?}"
-    );
+    assert!(judged.measured.ends_with("maximum over minimum of 3 rounds: 2.000"), "{judged:?}");
     assert_eq!(spread(&three, below(2.0)).holds, Some(false));
     assert_eq!(spread(&three, Rule { spread_above: Some(1.9), ..Rule::default() }).holds, Some(true));
     three.checkpoints[1].values.clear();
@@ -230,25 +225,26 @@ fn aged_is_compared_with_unaged_of_another_file_system() {
     assert_eq!((under(0.81), under(0.79)), (vec![Some(true)], vec![Some(false)]));
 }
 
-/// Six repetitions around a rate.
-fn repeated(fs: &str, disk: &str, side: &str, rate: f64) -> CheckpointSide {
-    let repetitions = (0..6).map(|at| rate + f64::from(at)).collect();
-    CheckpointSide {
+/// Three agings around a rate.
+fn agings(fs: &str, disk: &str, side: &str, rate: f64) -> Vec<CheckpointSide> {
+    let of = |(seed, by): (u64, f64)| CheckpointSide {
         side: side.to_owned(),
-        repetitions: [(MODELLED.to_owned(), repetitions)].into(),
-        ..at(fs, disk, "", 1, 0.5, rate + 2.5)
-    }
+        seed,
+        ..at(fs, disk, "", 1, 0.5, rate * by)
+    };
+    [(1, 0.98), (2, 1.0), (3, 1.02)].map(of).to_vec()
 }
 
 #[test]
-fn ranking_changes_only_with_significant_differences() {
+fn ranking_changes_only_with_differences_beyond_their_intervals() {
     let two = |disk: &str, aged: f64| {
-        vec![
-            repeated("ext4", disk, "unaged", 90.0),
-            repeated("ext4", disk, "aged", 50.0),
-            repeated("xfs", disk, "unaged", 70.0),
-            repeated("xfs", disk, "aged", aged),
+        [
+            agings("ext4", disk, "unaged", 90.0),
+            agings("ext4", disk, "aged", 50.0),
+            agings("xfs", disk, "unaged", 70.0),
+            agings("xfs", disk, "aged", aged),
         ]
+        .concat()
     };
     let ranking = |in_some| Check {
         fs: vec!["ext4".to_owned()],
@@ -257,11 +253,11 @@ fn ranking_changes_only_with_significant_differences() {
     };
     let changes = |all: Vec<CheckpointSide>| holds(&ranking(false), &outcome(all));
     assert_eq!(changes(two("hdd", 60.0)), [Some(true)]);
-    assert_eq!(changes(two("hdd", 51.0)), [Some(false)], "the order of the medians changed by chance");
+    assert_eq!(changes(two("hdd", 50.5)), [Some(false)], "the order of the means changed by chance");
     assert_eq!(changes(two("hdd", 40.0)), [Some(false)]);
-    let mut few = two("hdd", 60.0);
-    few[0].repetitions.values_mut().for_each(|values| values.truncate(2));
-    assert_eq!(changes(few), [None], "two repetitions are not enough");
+    let mut one = two("hdd", 60.0);
+    one.retain(|at| at.seed == 1);
+    assert_eq!(changes(one), [None], "one aging is not enough");
 
     let both = outcome([two("hdd", 40.0), two("ssd", 60.0)].concat());
     assert_eq!(holds(&ranking(false), &both), [Some(false), Some(true)]);
@@ -269,9 +265,12 @@ fn ranking_changes_only_with_significant_differences() {
     assert_eq!(judged.len(), 1);
     assert_eq!((judged[0].claim.as_str(), judged[0].holds), ("it ages", Some(true)));
     assert!(
-        judged[0].measured.contains("ext4, ssd: unaged: ext4, xfs; aged: xfs, ext4; ext4 and xfs change")
+        judged[0].measured.contains(
+            "ext4, ssd: unaged: ext4, xfs; aged: xfs, ext4; ext4 and xfs change places (unaged higher by 29 %"
+        ),
+        "{judged:?}"
     );
-    let nowhere = outcome([two("hdd", 40.0), two("ssd", 51.0)].concat());
+    let nowhere = outcome([two("hdd", 40.0), two("ssd", 50.5)].concat());
     assert_eq!(holds(&ranking(true), &nowhere), [Some(false)]);
 }
 
@@ -323,7 +322,10 @@ fn partly_failed_cell_is_not_judged() {
     assert_eq!(holds(&ext4, &half), [None], "the compared cell ended earlier");
     // A cell without any checkpoint is in the list too.
     half.checkpoints.retain(|at| at.fs != "xfs");
-    let lines = [line("ext4", "hdd", "", 1), line("xfs", "hdd", "", 1)];
+    let mut lines = Vec::new();
+    for fs in ["ext4", "xfs"] {
+        Line::add(&mut lines, [fs, "hdd", ""], aging(fs, "", 1));
+    }
     let judge = Judge { lines: &lines, rounds: &rounds, outcome: &half, untraced: None };
     let all = judge.check(&claim(MODELLED, Rule { last_above: Some(2.0), ..Rule::default() }));
     assert_eq!(all.iter().map(|c| c.holds).collect::<Vec<_>>(), [Some(true), None]);
@@ -363,15 +365,25 @@ fn correlation_holds_for_its_whole_interval() {
 }
 
 #[test]
-fn seeds_are_judged_separately() {
-    let mut two = outcome(vec![at("xfs", "hdd", "", 1, 0.5, 1.0), at("xfs", "hdd", "", 1, 0.5, 3.0)]);
-    two.checkpoints[1].seed = 2;
-    let checked = check(&claim(MODELLED, Rule { last_above: Some(2.0), ..Rule::default() }), &two);
-    let verdicts: Vec<_> = checked.iter().map(|c| (c.claim.as_str(), c.holds)).collect();
+fn agings_are_judged_by_the_interval_of_their_mean() {
+    let costs = |costs: [f64; 3]| {
+        let of = |(seed, cost): (u64, f64)| CheckpointSide { seed, ..at("xfs", "hdd", "", 1, 0.5, cost) };
+        outcome([1, 2, 3].into_iter().zip(costs).map(of).collect())
+    };
+    let above = |bound, all: &Outcome| {
+        check(&claim(MODELLED, Rule { last_above: Some(bound), ..Rule::default() }), all)
+    };
+    let near = costs([2.9, 3.0, 3.1]);
+    let checked = above(2.5, &near);
+    assert_eq!((checked.len(), checked[0].holds), (1, Some(true)));
+    assert!(checked[0].measured.ends_with("2.999 [2.760 – 3.258], 3 agings"), "{checked:?}");
+    assert_eq!(above(3.5, &near)[0].holds, Some(false));
+    let untold = &above(3.1, &near)[0];
     assert_eq!(
-        verdicts,
-        [("xfs, hdd, seed 1: it ages", Some(false)), ("xfs, hdd, seed 2: it ages", Some(true))]
+        (untold.holds, &*untold.why),
+        (None, "cannot be told: 3.1 is within the interval of 3 agings")
     );
+    assert_eq!(above(2.5, &costs([1.0, 3.0, 9.0]))[0].holds, None, "the agings differ too much");
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! The verdicts of the parts of a rule for a line.
 
 use super::Judge;
-use crate::line::Line;
+use crate::line::{Aging, Line};
 use crate::rule::Rule;
 use crate::spec::Check;
-use results::{Correlation, correlation};
+use results::{Correlation, Estimate, correlation, measures};
 use run::SUBJECTS;
-use run::checkpoint::CheckpointSide;
 
 /// The verdict of one part of a rule.
 pub(super) struct Verdict {
@@ -15,8 +14,40 @@ pub(super) struct Verdict {
     pub why: String,
 }
 
-/// A bounded value with its description, or why it is unknown.
-type Found = Result<(String, f64), String>;
+/// A bounded value, or why it is unknown.
+type Found = Result<Value, String>;
+
+/// A bounded value of each aging.
+#[derive(Clone)]
+struct Value {
+    /// A description.
+    what: String,
+    /// One value for each aging.
+    of_agings: Vec<f64>,
+    /// Whether it relates two values of the measure.
+    is_ratio: bool,
+}
+
+impl Value {
+    fn plain(what: String, of_agings: Vec<f64>) -> Value {
+        Value { what, of_agings, is_ratio: false }
+    }
+
+    /// The ratio of two values, paired by the seeds of the agings.
+    fn ratio(what: String, of: Vec<f64>, to: Vec<f64>) -> Value {
+        Value { what, of_agings: divided(of, to), is_ratio: true }
+    }
+
+    /// The mean over the agings, if it is finite.
+    fn estimate(&self, measure: &str) -> Option<Estimate> {
+        let measure = measures::find(measure).filter(|_| !self.is_ratio).unwrap_or(&measures::AGING_RATIO);
+        measure.mean(&self.of_agings)
+    }
+}
+
+fn divided(of: Vec<f64>, to: Vec<f64>) -> Vec<f64> {
+    of.into_iter().zip(to).map(|(of, to)| of / to).collect()
+}
 
 impl Judge<'_> {
     /// One verdict per bound of the rule, and per compared file system, disk or setting.
@@ -51,47 +82,43 @@ impl Judge<'_> {
         let (first, last) = (self.rounds[0], self.rounds[self.rounds.len() - 1]);
         let at = |round| {
             let value = self.value(line, &check.side, &check.measure, round)?;
-            Ok((format!("round {round}"), value))
+            Ok(Value::plain(format!("round {round}"), value))
         };
         let grown = || {
-            Ok((
-                format!("growth from round {first} to {last}"),
-                self.growth(line, &check.side, &check.measure)?,
-            ))
+            let growth = self.growth(line, &check.side, &check.measure)?;
+            Ok(Value {
+                what: format!("growth from round {first} to {last}"),
+                of_agings: growth,
+                is_ratio: true,
+            })
         };
         let over_unaged = |round| {
             let value = |side| self.value(line, side, &check.measure, round);
-            Ok((
-                format!("{} relative to unaged, round {round}", check.side),
-                value(&check.side)? / value(SUBJECTS[1])?,
-            ))
+            let what = format!("{} relative to unaged, round {round}", check.side);
+            Ok(Value::ratio(what, value(&check.side)?, value(SUBJECTS[1])?))
         };
         let compared = at_round.unwrap_or(last);
         let over_option = |option: &String| {
-            let same = |other: &Line| (&other.fs, &other.disk) == (&line.fs, &line.disk);
-            let other = self.find_line(line, |other| same(other) && other.option == *option)?;
+            let other = self.find_line([&line.fs, &line.disk, option])?;
             let value = |line| self.value(line, &check.side, &check.measure, compared);
-            Ok((format!("relative to {option}, round {compared}"), value(line)? / value(other)?))
+            Ok(Value::ratio(format!("relative to {option}, round {compared}"), value(line)?, value(other)?))
         };
         let over_disk = |disk: &String| {
-            let same = |other: &Line| (&other.fs, &other.option) == (&line.fs, &line.option);
-            let other = self.find_line(line, |other| same(other) && other.disk == *disk)?;
+            let other = self.find_line([&line.fs, disk, &line.option])?;
             let value = |line| self.value(line, &check.side, &check.measure, compared);
-            Ok((format!("relative to {disk}, round {compared}"), value(line)? / value(other)?))
+            Ok(Value::ratio(format!("relative to {disk}, round {compared}"), value(line)?, value(other)?))
         };
         let over_unaged_of = |fs: &String| {
-            let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
-            let other = self.find_line(line, |other| same(other) && other.fs == *fs)?;
+            let other = self.find_line([fs, &line.disk, &line.option])?;
             let value = self.value(line, &check.side, &check.measure, compared)?;
             let of_other = self.value(other, SUBJECTS[1], &check.measure, compared)?;
-            Ok((format!("relative to {fs}, unaged, round {compared}"), value / of_other))
+            Ok(Value::ratio(format!("relative to {fs}, unaged, round {compared}"), value, of_other))
         };
         let over_fs = |fs: &String| {
-            let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
-            let other = self.find_line(line, |other| same(other) && other.fs == *fs)?;
+            let other = self.find_line([fs, &line.disk, &line.option])?;
             let growth = |line| self.growth(line, &check.side, &check.measure);
             let what = format!("growth from round {first} to {last}, relative to {fs}");
-            Ok((what, growth(line)? / growth(other)?))
+            Ok(Value::ratio(what, growth(line)?, growth(other)?))
         };
         let ratios = || {
             let options = over_options.iter().map(over_option);
@@ -100,20 +127,21 @@ impl Judge<'_> {
             let grown = growth_over_fs.iter().map(over_fs);
             options.chain(disks).chain(unaged).chain(grown).collect::<Vec<Found>>()
         };
-        let extremes = || -> Result<(f64, f64), String> {
-            let all = self.rounds.iter().map(|round| self.value(line, &check.side, &check.measure, *round));
-            let all = all.collect::<Result<Vec<f64>, String>>()?;
-            let extremes = (f64::INFINITY, f64::NEG_INFINITY);
-            Ok(all.iter().fold(extremes, |(low, high), value| (value.min(low), value.max(high))))
+        let over_rounds = |choose: fn(f64, f64) -> f64| -> Result<Vec<f64>, String> {
+            let of = |round: &u64| self.value(line, &check.side, &check.measure, *round);
+            let mut chosen = of(&first)?;
+            for round in self.rounds {
+                chosen = chosen.into_iter().zip(of(round)?).map(|(a, b)| choose(a, b)).collect();
+            }
+            Ok(chosen)
         };
         let rounds = self.rounds.len();
         let spread = || {
-            let (least, most) = extremes()?;
-            let what = format!("{least:.0} to {most:.0} over {rounds} rounds, maximum/minimum");
-            Ok((what, most / least))
+            let what = format!("maximum over minimum of {rounds} rounds");
+            Ok(Value::ratio(what, over_rounds(f64::max)?, over_rounds(f64::min)?))
         };
-        let least = || Ok((format!("minimum of {rounds} rounds"), extremes()?.0));
-        let greatest = || Ok((format!("maximum of {rounds} rounds"), extremes()?.1));
+        let least = || Ok(Value::plain(format!("minimum of {rounds} rounds"), over_rounds(f64::min)?));
+        let greatest = || Ok(Value::plain(format!("maximum of {rounds} rounds"), over_rounds(f64::max)?));
         let within: Vec<Found> = at_round.map(at).into_iter().collect();
         let parts = [
             (first_above, true, vec![at(first)]),
@@ -149,103 +177,112 @@ impl Judge<'_> {
         verdicts
     }
 
-    /// The correlation of the claim's measure with another measure over the rounds of a line.
+    /// The correlation of the claim's measure with another measure over the rounds of all agings of a line.
     pub(super) fn correlated(&self, line: &Line, check: &Check, with: &str) -> Result<Correlation, String> {
         if let Some(failed) = self.failed(line) {
             return Err(failed);
         }
         let both = |round: &u64| {
-            let value = |measure: &str| self.value(line, &check.side, measure, *round).ok();
-            value(&check.measure).zip(value(with))
+            let values = |measure: &str| self.value(line, &check.side, measure, *round).ok();
+            values(&check.measure).zip(values(with))
         };
-        let pairs: Vec<(f64, f64)> = self.rounds.iter().filter_map(both).collect();
+        let pairs = self.rounds.iter().filter_map(both);
+        let pairs: Vec<(f64, f64)> = pairs.flat_map(|(of, with)| of.into_iter().zip(with)).collect();
         correlation(&pairs).ok_or_else(|| {
-            format!("{} rounds give no correlation of {} with {with}", pairs.len(), check.measure)
+            format!("{} measurements give no correlation of {} with {with}", pairs.len(), check.measure)
         })
     }
 
-    /// Finds the line to compare with.
-    fn find_line(&self, line: &Line, which: impl Fn(&Line) -> bool) -> Result<&Line, String> {
-        let matches = |other: &&Line| other.seed == line.seed && which(other);
-        self.lines.iter().find(matches).ok_or_else(|| "no measurement to compare with".to_owned())
+    /// Finds the line of a file system, disk and setting.
+    fn find_line(&self, of: [&str; 3]) -> Result<&Line, String> {
+        let same = |line: &&Line| [line.fs.as_str(), &line.disk, &line.option] == of;
+        self.lines.iter().find(same).ok_or_else(|| "no measurement to compare with".to_owned())
     }
 
-    fn growth(&self, line: &Line, side: &str, measure: &str) -> Result<f64, String> {
+    fn growth(&self, line: &Line, side: &str, measure: &str) -> Result<Vec<f64>, String> {
         let (first, last) = (self.rounds[0], self.rounds[self.rounds.len() - 1]);
         if first == last {
             return Err(format!("growth of {measure} needs two rounds, but only one is measured"));
         }
-        Ok(self.value(line, side, measure, last)? / self.value(line, side, measure, first)?)
+        Ok(divided(self.value(line, side, measure, last)?, self.value(line, side, measure, first)?))
     }
 
-    /// The value of a measure after a round.
-    pub(super) fn value(&self, line: &Line, side: &str, measure: &str, round: u64) -> Result<f64, String> {
-        let value = self.sides(line, side, round).find_map(|at| at.values.get(measure));
-        value.copied().ok_or_else(|| self.missing(line, measure, round))
-    }
-
-    /// The repetitions of a measure after a round.
-    pub(super) fn repetitions<'j>(
-        &'j self,
-        line: &'j Line,
-        side: &'j str,
+    /// The value of a measure after a round, of each aging.
+    pub(super) fn value(
+        &self,
+        line: &Line,
+        side: &str,
         measure: &str,
         round: u64,
-    ) -> Result<&'j [f64], String> {
-        let found = self.sides(line, side, round).find_map(|at| at.repetitions.get(measure));
-        found.map(Vec::as_slice).ok_or_else(|| self.missing(line, measure, round))
-    }
-
-    /// The checkpoints of a side after a round.
-    fn sides<'j>(
-        &'j self,
-        line: &'j Line,
-        side: &'j str,
-        round: u64,
-    ) -> impl Iterator<Item = &'j CheckpointSide> {
-        self.outcome.checkpoints.iter().filter(move |at| {
-            (&at.fs, &at.disk, &at.option, at.seed) == (&line.fs, &line.disk, &line.option, line.seed)
-                && at.side == side
-                && at.round == round
-        })
+    ) -> Result<Vec<f64>, String> {
+        let of = |aging: &Aging| {
+            let mut sides = self.outcome.checkpoints.iter().filter(|at| {
+                (&at.fs, &at.disk, &at.option, at.seed) == (&line.fs, &line.disk, &line.option, aging.seed)
+                    && (at.side.as_str(), at.round) == (side, round)
+            });
+            let value = sides.find_map(|at| at.values.get(measure));
+            value.copied().ok_or_else(|| self.missing(aging, measure, round))
+        };
+        line.agings.iter().map(of).collect()
     }
 
     /// Why a measure has no value.
-    fn missing(&self, line: &Line, measure: &str, round: u64) -> String {
-        match (self.failed(line), self.untraced) {
-            (Some(failed), _) => failed,
-            (None, Some(why)) => format!(
-                "{measure} of {} is not measured at round {round}: block requests cannot be traced here: \
-                 {why}",
-                line.cell
+    fn missing(&self, aging: &Aging, measure: &str, round: u64) -> String {
+        let cell = &aging.cell;
+        match (self.has_failed(aging), self.untraced) {
+            (true, _) => format!("cell {cell} failed"),
+            (false, Some(why)) => format!(
+                "{measure} of {cell} is not measured at round {round}: block requests cannot be traced here: \
+                 {why}"
             ),
-            (None, None) => format!("{measure} of {} is not measured at round {round}", line.cell),
+            (false, None) => format!("{measure} of {cell} is not measured at round {round}"),
         }
     }
 
-    /// The message for a line whose cell failed.
+    /// The message for a line of which a cell failed.
     fn failed(&self, line: &Line) -> Option<String> {
-        let failed = self.outcome.failed.iter().any(|failed| failed.cell == line.cell);
-        failed.then(|| format!("cell {} failed", line.cell))
+        let failed = line.agings.iter().find(|aging| self.has_failed(aging));
+        failed.map(|aging| format!("cell {} failed", aging.cell))
+    }
+
+    fn has_failed(&self, aging: &Aging) -> bool {
+        self.outcome.failed.iter().any(|failed| failed.cell == aging.cell)
     }
 }
 
+/// A value is beyond a bound if its whole interval over the agings is. A single aging has no interval: its value decides.
 fn beyond(measure: &str, bound: f64, above: bool, found: Found) -> Verdict {
     let side = if above { "above" } else { "below" };
-    let finite = |(what, value): (String, f64)| match value.is_finite() {
-        true => Ok((what, value)),
-        false => Err(format!("{measure}, {what}: division by 0")),
+    let estimated = found.and_then(|value| match value.estimate(measure) {
+        Some(estimate) => Ok((value.what, estimate)),
+        None => Err(format!("{measure}, {}: division by 0", value.what)),
+    });
+    let (what, estimate) = match estimated {
+        Ok(found) => found,
+        Err(why) => return Verdict { measured: String::new(), holds: None, why },
     };
-    match found.and_then(finite) {
-        Ok((what, value)) => Verdict {
-            measured: match value.abs() >= 1000.0 {
-                true => format!("{measure}, {what}: {value:.0}"),
-                false => format!("{measure}, {what}: {value:.3}"),
-            },
-            holds: Some(if above { value > bound } else { value < bound }),
-            why: format!("holds {side} {bound}"),
+    let (low, high) = estimate.ends().unwrap_or((estimate.mean, estimate.mean));
+    let is_beyond = |value: f64| if above { value > bound } else { value < bound };
+    let holds = (is_beyond(low) == is_beyond(high)).then_some(is_beyond(low));
+    Verdict {
+        measured: format!("{measure}, {what}: {}", told(&estimate)),
+        holds,
+        why: match holds {
+            Some(_) => format!("holds {side} {bound}"),
+            None => format!("cannot be told: {bound} is within the interval of {} agings", estimate.n),
         },
-        Err(why) => Verdict { measured: String::new(), holds: None, why },
+    }
+}
+
+/// A mean with its interval and number of agings, if there are several.
+fn told(estimate: &Estimate) -> String {
+    let number =
+        |value: f64| if value.abs() >= 1000.0 { format!("{value:.0}") } else { format!("{value:.3}") };
+    match estimate.ends() {
+        Some((low, high)) => {
+            format!("{} [{} – {}], {} agings", number(estimate.mean), number(low), number(high), estimate.n)
+        }
+        None => number(estimate.mean),
     }
 }
 
@@ -254,7 +291,7 @@ fn correlated(measure: &str, with: &str, bound: f64, found: Result<Correlation, 
     match found {
         Ok(Correlation { r, low, high, n }) => Verdict {
             measured: format!(
-                "correlation of {measure} with {with} over {n} rounds: {r:.3} ({low:.3} to {high:.3})"
+                "correlation of {measure} with {with} over {n} measurements: {r:.3} ({low:.3} to {high:.3})"
             ),
             holds: match (high < bound, low >= bound) {
                 (true, _) => Some(true),
@@ -264,7 +301,7 @@ fn correlated(measure: &str, with: &str, bound: f64, found: Result<Correlation, 
             why: if high < bound || low >= bound {
                 format!("holds if the 95 % interval is below {bound}")
             } else {
-                format!("undecided: {bound} is within the 95 % interval of {n} rounds")
+                format!("undecided: {bound} is within the 95 % interval of {n} measurements")
             },
         },
         Err(why) => Verdict { measured: String::new(), holds: None, why },

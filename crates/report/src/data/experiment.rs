@@ -117,9 +117,9 @@ pub struct Line {
 pub struct Point {
     /// Horizontal position, in the unit of its axis.
     pub x: f64,
-    /// Median, in the unit of its axis.
+    /// Mean over the agings, in the unit of its axis.
     pub y: f64,
-    /// Lower end of the 95 % confidence interval of the median; `None` if there are too few repetitions.
+    /// Lower end of its 95 % confidence interval; `None` for a single aging.
     pub low: Option<f64>,
     /// Upper end, likewise.
     pub high: Option<f64>,

@@ -39,6 +39,7 @@ impl Condition {
             ("place", volume.location.medium().to_owned()),
             ("modelled disk", disk.to_owned()),
             ("kernel", run.machine.kernel.clone()),
+            ("processor", run.machine.cpu.clone()),
             ("version of senesce", run.tool.clone()),
             ("files filled", yes(manifest.fill).to_owned()),
         ];

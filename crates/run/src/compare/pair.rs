@@ -2,13 +2,14 @@
 //! stored data.
 
 use super::condition::Condition;
+use super::replicates::without_seed;
 use super::{MODELLED_DISK, SUBJECTS};
 use crate::Error;
 use crate::manifest::Manifest;
 use crate::scanned::HDD_MODEL;
 use fs::Location;
 use results::measures::{self, Measure};
-use results::{Interval, Measurement, RunId, Store, median_interval};
+use results::{Measurement, Run, RunId, Store, median_interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -64,14 +65,10 @@ pub struct Side {
 
 impl Pair {
     /// Reads a comparison back.
-    pub fn load(store: &Store, run: RunId) -> Result<Pair, Error> {
-        let manifest: Manifest = store
-            .document(run, "", "manifest")?
-            .ok_or_else(|| Error::Refused(format!("run {} in the store is not a comparison", run.0)))?;
-        let modelled_disk = modelled_disk(store, run)?;
-        let numbers = compared_numbers(store, run)?;
-        let of = store.run(run)?;
-        let condition = Condition::of(&of, &manifest, &modelled_disk);
+    pub fn load(store: &Store, run: &Run) -> Result<Pair, Error> {
+        let Identity { manifest, modelled_disk, condition } = Identity::load(store, run)?
+            .ok_or_else(|| Error::Refused(format!("run {} in the store is not a comparison", run.id.0)))?;
+        let numbers = compared_numbers(store, run.id)?;
         let volume = &manifest.volume;
         let [aged, unaged] = SUBJECTS.map(|subject| Side {
             fs: volume.fs.clone(),
@@ -83,10 +80,10 @@ impl Pair {
             fs: volume.fs.clone(),
             profile: manifest.source().to_owned(),
             size_bytes: volume.size_bytes,
-            kernel: of.machine.kernel,
+            kernel: run.machine.kernel.clone(),
             seed: manifest.seed().unwrap_or(0),
             condition,
-            run,
+            run: run.id,
             aged,
             unaged,
             aging_ratio: None,
@@ -109,15 +106,14 @@ impl Pair {
         if *measure == measures::SCAN_S_PER_GIB && !same_disk {
             return None;
         }
-        let [aged, unaged] = [&self.aged, &self.unaged].map(|side| side.value(measure));
-        aged.zip(unaged).filter(|(_, unaged)| *unaged != 0.0).map(|(aged, unaged)| aged / unaged)
+        ratio([&self.aged, &self.unaged].map(|side| side.value(measure)))
     }
 }
 
 impl Side {
     fn of(numbers: &[Measurement], subject: &str) -> Side {
-        let median = |measure: &Measure| interval(numbers, subject, measure.name).map(|found| found.median);
-        let values = measures::compared().map(|measure| (measure.name.to_owned(), median(measure)));
+        let value = |measure: &Measure| (measure.name.to_owned(), median(numbers, subject, measure.name));
+        let values = measures::compared().map(value);
         Side { values: values.collect(), ..Side::default() }
     }
 
@@ -127,11 +123,36 @@ impl Side {
     }
 }
 
-/// The name of the model for modelled time in a comparison.
-fn modelled_disk(store: &Store, run: RunId) -> Result<String, Error> {
-    let disk = store.document(run, "", MODELLED_DISK)?;
-    // Earlier versions used no other model.
-    Ok(disk.unwrap_or_else(|| HDD_MODEL.to_owned()))
+/// What a comparison is of, without its measurements.
+pub(crate) struct Identity {
+    /// The aged file system.
+    pub manifest: Manifest,
+    /// Model of the disk for modelled time.
+    pub modelled_disk: String,
+    /// What the result depends on.
+    pub condition: Condition,
+}
+
+impl Identity {
+    /// Reads it from the store. `None` if the run is no comparison.
+    pub fn load(store: &Store, run: &Run) -> Result<Option<Identity>, Error> {
+        let Some(manifest) = store.document::<Manifest>(run.id, "", "manifest")? else { return Ok(None) };
+        // Earlier versions used no other model.
+        let modelled_disk =
+            store.document(run.id, "", MODELLED_DISK)?.unwrap_or_else(|| HDD_MODEL.to_owned());
+        let condition = Condition::of(run, &manifest, &modelled_disk);
+        Ok(Some(Identity { manifest, modelled_disk, condition }))
+    }
+
+    /// The random seed of the aging.
+    pub fn seed(&self) -> u64 {
+        self.manifest.seed().unwrap_or(0)
+    }
+
+    /// The name that all agings have that differ in their seeds alone.
+    pub fn name(&self) -> String {
+        without_seed(&self.manifest.name, self.seed())
+    }
 }
 
 /// The measures of a new file.
@@ -145,7 +166,7 @@ pub fn compared_numbers(store: &Store, run: RunId) -> Result<Vec<Measurement>, E
 
 /// Removes the measures of new files that differ in size or are empty: earlier versions chose a size for each side.
 fn comparable(mut numbers: Vec<Measurement>) -> Vec<Measurement> {
-    let size = |subject| interval(&numbers, subject, measures::NEW_FILE_BYTES.name).map(|size| size.median);
+    let size = |subject| median(&numbers, subject, measures::NEW_FILE_BYTES.name);
     let [aged, unaged] = SUBJECTS.map(size);
     if aged != unaged || aged.is_none_or(|size| size == 0.0) {
         numbers.retain(|number| !NEW_FILE.iter().any(|measure| measure.name == number.measure));
@@ -161,22 +182,15 @@ fn disk_of<'a>(location: &'a Location, subject: &str) -> &'a str {
     }
 }
 
-/// Median and interval of a measure of one side.
-pub(crate) fn interval(numbers: &[Measurement], subject: &str, measure: &str) -> Option<Interval> {
+/// The median of the repetitions of a measure of one side: they are of one file system, so that they count as one value.
+pub(crate) fn median(numbers: &[Measurement], subject: &str, measure: &str) -> Option<f64> {
     let of = |m: &&Measurement| m.subject == subject && m.measure == measure;
-    median_interval(&numbers.iter().filter(of).map(|m| m.value).collect::<Vec<_>>())
+    median_interval(&numbers.iter().filter(of).map(|m| m.value).collect::<Vec<_>>()).map(|found| found.median)
 }
 
-/// Median and interval of aged over unaged, paired by repetition.
-pub(crate) fn ratio(numbers: &[Measurement], measure: &str) -> Option<Interval> {
-    let aged = numbers.iter().filter(|m| m.measure == measure && m.subject == SUBJECTS[0]);
-    let ratios = aged.filter_map(|aged| {
-        let other = |m: &&Measurement| {
-            m.measure == measure && m.subject == SUBJECTS[1] && m.repetition == aged.repetition
-        };
-        numbers.iter().find(other).map(|unaged| aged.value / unaged.value)
-    });
-    median_interval(&ratios.collect::<Vec<_>>())
+/// The ratio of the aged to the unaged value. `None` if one is missing or the unaged one is zero.
+pub(crate) fn ratio([aged, unaged]: [Option<f64>; 2]) -> Option<f64> {
+    aged.zip(unaged).filter(|(_, unaged)| *unaged != 0.0).map(|(aged, unaged)| aged / unaged)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Ages several file systems and compares each with its unaged copy.
 
 use super::parallel::age_all;
-use super::{CompareSpec, Pair, compare};
+use super::{CompareSpec, Pair, compare, discard};
 use crate::Error;
 use crate::age::AgeSpec;
 use crate::manifest::{Manifest, Stage};
@@ -21,13 +21,10 @@ pub fn replicate(
     reuse: bool,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Pair>, Error> {
-    let mut pairs: Vec<Option<Pair>> = Vec::new();
-    for spec in agings {
-        let earlier = if reuse { compared(spec, comparison)? } else { None };
-        if earlier.is_some() {
-            watch.say(&format!("{} is already compared under these conditions", spec.name));
-        }
-        pairs.push(earlier);
+    let mut pairs: Vec<Option<Pair>> =
+        if reuse { compared(agings, comparison)? } else { vec![None; agings.len()] };
+    for (spec, _) in agings.iter().zip(&pairs).filter(|(_, earlier)| earlier.is_some()) {
+        watch.say(&format!("{} is already compared under these conditions", spec.name));
     }
     let left: Vec<usize> = (0..agings.len()).filter(|at| pairs[*at].is_none()).collect();
     let mut begun = 0;
@@ -48,7 +45,11 @@ pub fn replicate(
         for at in batch {
             let one = CompareSpec { aged: vec![agings[*at].name.clone()], ..comparison.clone() };
             pairs[*at] = compare(&one, watch)?.pop();
-            remove_replicate(&agings[*at])?;
+            let AgeSpec { work, name, .. } = &agings[*at];
+            // One that the user aged by its name stays.
+            if Manifest::load(work, name)?.is_some_and(|manifest| manifest.replicate) {
+                discard(work, name)?;
+            }
         }
     }
     Ok(pairs.into_iter().flatten().collect())
@@ -73,12 +74,13 @@ fn is_alone(spec: &AgeSpec) -> Result<bool, Error> {
     Ok(shares_daemon || spec.terms()?.threads > 1)
 }
 
-/// The comparison of this aging in the store, if it was completed under the same conditions, on this kernel and by this version.
-fn compared(spec: &AgeSpec, comparison: &CompareSpec) -> Result<Option<Pair>, Error> {
-    if !spec.work.join(results::STORE_FILE).is_file() {
-        return Ok(None);
+/// The comparisons of these agings in the store that were completed under the same conditions, on this kernel and by this version.
+fn compared(agings: &[AgeSpec], comparison: &CompareSpec) -> Result<Vec<Option<Pair>>, Error> {
+    let mut pairs = vec![None; agings.len()];
+    if !comparison.work.join(results::STORE_FILE).is_file() {
+        return Ok(pairs);
     }
-    let work = Work::take(&spec.work)?;
+    let work = Work::take(&comparison.work)?;
     let store = work.store()?;
     work.keep();
     let machine = Machine::this();
@@ -86,15 +88,18 @@ fn compared(spec: &AgeSpec, comparison: &CompareSpec) -> Result<Option<Pair>, Er
         let mut parameters = run.parameters.clone();
         parameters.as_object_mut().map(|fields| fields.remove("aged_run"));
         let here = (&*run.tool, &run.machine.kernel) == (TOOL, &machine.kernel);
-        here && run.name == spec.name && run.state == "done" && parameters == comparison.parameters()
+        here && run.state == "done" && parameters == comparison.parameters()
     };
+    // The last of several counts.
     for run in store.runs_of_kind(super::KIND)?.iter().rev().filter(same) {
+        let of_it = |at: &usize| agings[*at].name == run.name && pairs[*at].is_none();
+        let Some(at) = (0..agings.len()).find(of_it) else { continue };
         let manifest: Option<Manifest> = store.document(run.id, "", "manifest")?;
-        if manifest.is_some_and(|manifest| is_aged_by(&manifest, spec)) {
-            return Pair::load(&store, run.id).map(Some);
+        if manifest.is_some_and(|manifest| is_aged_by(&manifest, &agings[at])) {
+            pairs[at] = Some(Pair::load(&store, run)?);
         }
     }
-    Ok(None)
+    Ok(pairs)
 }
 
 /// Whether the manifest describes the file system that this aging makes.
@@ -130,18 +135,4 @@ fn age_unless_aged(specs: Vec<AgeSpec>, watch: &mut dyn Watch) -> Result<(), Err
         Some(first) => age_all(&left, &Work::take(&first.work)?, watch),
         None => Ok(()),
     }
-}
-
-/// Removes a file system that was aged to be compared only.
-fn remove_replicate(spec: &AgeSpec) -> Result<(), Error> {
-    let Some(mut manifest) = Manifest::load(&spec.work, &spec.name)?.filter(|manifest| manifest.replicate)
-    else {
-        return Ok(());
-    };
-    let _work = Work::take(&spec.work)?;
-    // After a kill between these steps, the next aging removes the rest.
-    manifest.stage = Stage::Making;
-    manifest.save(&spec.work)?;
-    manifest.volume.location.remove_incomplete()?;
-    manifest.remove(&spec.work)
 }

@@ -92,7 +92,7 @@ impl Replicates {
     fn of(name: String, pairs: Vec<Pair>) -> Replicates {
         let means = |measure: &Measure| {
             let side =
-                |side: fn(&Pair) -> &Side| mean(measure, &values(&pairs, |pair| side(pair).value(measure)));
+                |side: fn(&Pair) -> &Side| measure.mean(&values(&pairs, |pair| side(pair).value(measure)));
             let (aged, unaged) = (side(|pair| &pair.aged), side(|pair| &pair.unaged));
             let ratio = Estimate::geometric(&values(&pairs, |pair| pair.ratio(measure)));
             let (name, unit) = (measure.name.to_owned(), measure.unit.to_owned());
@@ -125,7 +125,7 @@ impl Replicates {
 
     /// Model of the disk for modelled time.
     pub fn modelled_disk(&self) -> &str {
-        self.pairs.first().map_or(HDD_MODEL, |pair| &pair.modelled_disk)
+        modelled_disk(&self.pairs)
     }
 
     /// Compares the scan costs with those under another condition. `None` if no cost was found for both.
@@ -164,12 +164,8 @@ fn values(pairs: &[Pair], value: impl Fn(&Pair) -> Option<f64>) -> Vec<f64> {
     pairs.iter().map(value).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The mean of a measure: geometric for costs, so that the ratio of two means is the mean of the ratios.
-fn mean(measure: &Measure, values: &[f64]) -> Option<Estimate> {
-    match measure.topic {
-        Some(measures::Topic::Cost) => Estimate::geometric(values),
-        _ => Estimate::arithmetic(values),
-    }
+fn modelled_disk(pairs: &[Pair]) -> &str {
+    pairs.first().map_or(HDD_MODEL, |pair| &pair.modelled_disk)
 }
 
 /// A scan cost that can sum up a comparison.
@@ -181,7 +177,7 @@ struct Cost {
 
 /// The scan costs that can sum up these comparisons, the best first. A scan without reads is modelled from extent maps.
 fn costs(pairs: &[Pair]) -> Vec<Cost> {
-    let disk = pairs.first().map_or(HDD_MODEL, |pair| pair.modelled_disk.as_str());
+    let disk = modelled_disk(pairs);
     let hdd = "on a modelled 7200 rpm disk";
     let mut costs = vec![
         (measures::MODELLED_HDD_S_PER_GIB, hdd.to_owned(), true),
@@ -222,7 +218,7 @@ impl Contrast {
 }
 
 /// The name of an aging without the part that is its seed.
-fn without_seed(name: &str, seed: u64) -> String {
+pub(super) fn without_seed(name: &str, seed: u64) -> String {
     let seed = seed.to_string();
     let parts: Vec<&str> = name.split('-').filter(|part| *part != seed).collect();
     if parts.is_empty() { name.to_owned() } else { parts.join("-") }

@@ -25,7 +25,15 @@ pub fn make(
     aged: &dyn Target,
 ) -> Result<Unaged, Error> {
     check_space(volume, work, filled, aged)?;
-    let location = match &volume.location {
+    let location = location(work, name, volume);
+    let mut unaged = Unaged::make(session, volume.at(location))?;
+    unaged.copy_from(name, filled, aged).map_err(|error| space::of_copy(error, &volume.location, work))?;
+    Ok(unaged)
+}
+
+/// Where the copy goes.
+pub fn location(work: &Path, name: &str, volume: &VolumeConfig) -> Location {
+    match &volume.location {
         Location::Dir(dir) => Location::Dir(dir.parent().unwrap_or(Path::new("/")).to_owned()),
         Location::Image(image) => Location::Image(image.with_extension("unaged.img")),
         // Uses the model stored with the aged side: the file that it was read from may have changed.
@@ -36,10 +44,7 @@ pub fn make(
         },
         // A device holds one file system; its copy goes to an image of the same size.
         Location::Device(_) => Location::Image(work.join(format!("{name}.unaged.img"))),
-    };
-    let mut unaged = Unaged::make(session, volume.at(location))?;
-    unaged.copy_from(name, filled, aged).map_err(|error| space::of_copy(error, &volume.location, work))?;
-    Ok(unaged)
+    }
 }
 
 /// Makes the copy on a modelled disk with the given model, whatever holds the aged side. The clock of that disk only counts.
