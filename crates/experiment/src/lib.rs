@@ -26,7 +26,7 @@ pub use outcome::{Correlated, FailedCell, Outcome, Picture};
 pub use plan::Plan;
 pub use rule::Rule;
 pub use runner::{RunSpec, run};
-pub use spec::{Axis, Check, Experiment, Panels, Plot, Scale};
+pub use spec::{Axis, Check, Experiment, Panels, Plot, Published, Scale};
 pub use standing::{Standing, State, is_done, standing};
 pub use works::{Listed, Shard, listed};
 

@@ -171,6 +171,31 @@ pub struct Plot {
     /// A remark for readers.
     #[serde(default)]
     pub note: String,
+    /// Published values of the measure, drawn beside the measured ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+}
+
+/// A published value of a plot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The file systems that it is of; all if empty.
+    #[serde(default)]
+    pub fs: Vec<String>,
+    /// The disks; all if empty.
+    #[serde(default)]
+    pub disks: Vec<String>,
+    /// The settings; all if empty.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// The value, or the lower end of a range.
+    pub low: f64,
+    /// The upper end of a range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// What was measured, and where it was published.
+    pub text: String,
 }
 
 /// What each panel of a figure shows; the other dimension becomes lines within the panel.

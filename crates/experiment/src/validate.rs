@@ -1,7 +1,7 @@
 //! Validation of an experiment file.
 
 use super::measure::known;
-use super::spec::{Check, Experiment, Scale};
+use super::spec::{Check, Experiment, Plot, Scale};
 use std::collections::BTreeSet;
 
 impl Experiment {
@@ -32,7 +32,7 @@ impl Experiment {
             return Err(format!("scales cannot be of different kinds: {kinds}"));
         }
         for plot in &self.plot {
-            known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
+            self.validate_plot(plot).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
         }
         for check in &self.check {
             self.validate_check(check).map_err(|why| format!("claim {:?}: {why}", check.claim))?;
@@ -89,6 +89,22 @@ impl Experiment {
         Ok(sides)
     }
 
+    fn validate_plot(&self, plot: &Plot) -> Result<(), String> {
+        known(&plot.y)?;
+        let fs: Vec<&str> = self.fs.iter().map(String::as_str).collect();
+        let disks: Vec<&str> = self.disks.iter().map(String::as_str).collect();
+        for published in &plot.published {
+            let (low, high) = (published.low, published.high.unwrap_or(published.low));
+            if !(low.is_finite() && high.is_finite() && low <= high) {
+                return Err("published: low and high must be numbers, and low at most high".to_owned());
+            }
+            named("published fs", &published.fs, &fs)?;
+            named("published disks", &published.disks, &disks)?;
+            named("published options", &published.options, &self.option_names())?;
+        }
+        Ok(())
+    }
+
     fn validate_check(&self, check: &Check) -> Result<(), String> {
         let rule = &check.rule;
         rule.validate()?;
@@ -107,12 +123,7 @@ impl Experiment {
             ("over_unaged_fs", &rule.over_unaged_fs, &fs),
             ("growth_over_fs", &rule.growth_over_fs, &fs),
         ] {
-            if let Some(unknown) = named.iter().find(|name| !there.contains(&name.as_str())) {
-                let there = there.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-                return Err(format!(
-                    "{key} names {unknown:?}, which the experiment does not have; it has {there}"
-                ));
-            }
+            self::named(key, named, there)?;
         }
         let lacks = |scale: &&Scale| rule.at_round.is_some_and(|round| !scale.axis().contains(&round));
         match (rule.at_round, self.scale.iter().find(|(_, scale)| lacks(scale))) {
@@ -122,6 +133,13 @@ impl Experiment {
             _ => Ok(()),
         }
     }
+}
+
+/// Refuses names that are not `there`.
+fn named(key: &str, names: &[String], there: &[&str]) -> Result<(), String> {
+    let Some(unknown) = names.iter().find(|name| !there.contains(&name.as_str())) else { return Ok(()) };
+    let there = there.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    Err(format!("{key} names {unknown:?}, which the experiment does not have; it has {there}"))
 }
 
 #[cfg(test)]
@@ -167,6 +185,11 @@ rule = { last_above = 1.0 }
             ("title = \"it\"", "subtitle = \"it\"", "subtitle"),
             ("name = \"b\"", "name = \"a\"", "two options"),
             ("rounds =", "memory_bytes = [2, 1], rounds =", "memory_bytes"),
+            (
+                "label = \"cost\" }",
+                "label = \"cost\" }, published = [{ low = 2.0, high = 1.0, text = \"\" }]",
+                "low at most",
+            ),
         ] {
             let refusal = refusal(from, to);
             assert!(refusal.contains(said), "{refusal}");
@@ -177,6 +200,11 @@ rule = { last_above = 1.0 }
     fn typos_in_names_are_reported_with_valid_names() {
         for (from, to, said) in [
             ("y = \"modelled_s_per_gib\"", "y = \"modeled_s_per_gib\"", "modelled_s_per_gib"),
+            (
+                "label = \"cost\" }",
+                "label = \"cost\" }, published = [{ disks = [\"ssd\"], low = 2.0, text = \"\" }]",
+                "\"hdd-7200\"",
+            ),
             ("measure = \"aging_ratio\"", "measure = \"ageing_ratio\"", "aging_ratio"),
             ("fs = [\"btrfs\"]\nopt", "fs = [\"xfs\"]\nopt", "\"btrfs\""),
             ("options = [\"a\"]", "options = [\"c\"]", "\"b\""),

@@ -6,7 +6,7 @@ mod experiment;
 mod measure;
 mod tree;
 
-pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Panels, Picture, Plot, Point};
+pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Panels, Picture, Plot, Point, Published};
 pub use measure::MeasureInfo;
 pub use tree::{Tree, TreeAt, TreeLevel};
 
@@ -36,6 +36,9 @@ pub struct Page {
     /// The measures that have values below, in display order.
     #[serde(default)]
     pub measures: Vec<MeasureInfo>,
+    /// The verdicts of all comparisons in one sentence; empty without comparisons.
+    #[serde(default)]
+    pub answer: String,
     /// The comparisons of aged and unaged, in display order.
     pub comparisons: Vec<Comparison>,
     /// The comparisons compared with each other.
@@ -126,6 +129,9 @@ pub struct Side {
     pub tree: Option<Tree>,
     /// The extents of files, in scan order.
     pub block_map: Vec<FileRow>,
+    /// The number of files that the block map is a sample of.
+    #[serde(default)]
+    pub mapped_files: Option<u64>,
     /// All individual measurements.
     pub raw: Vec<Measurement>,
 }

@@ -1,10 +1,14 @@
 //! Converts outcomes of experiments to page data: curves, claims with verdicts and block maps.
 
-use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, TreeAt};
+use crate::data::{
+    Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, Published, TreeAt,
+};
 use crate::from_tree;
 use experiment::Outcome;
-use results::{Estimate, Run, Store, measures};
-use run::Error;
+use results::measures::{self, Measure};
+use results::{Estimate, Run, Store};
+use run::checkpoint::CheckpointSide;
+use run::{Error, SUBJECTS};
 use std::collections::{BTreeMap, HashSet};
 
 /// The last run of each figure and scale, ordered by figure; of the named figures, or of all without names.
@@ -58,7 +62,9 @@ pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
             .collect(),
         round: axis(&outcome.round),
         trees: outcome.trees.into_iter().map(|one| tree(one, several_trees)).collect(),
-        pictures: outcome.pictures.into_iter().map(|one| picture(one, several_seeds)).collect(),
+        pictures: (outcome.pictures.into_iter())
+            .map(|one| picture(one, &outcome.checkpoints, several_seeds))
+            .collect(),
         failed: outcome.failed.into_iter().map(|f| FailedCell { cell: f.cell, why: f.why }).collect(),
         method: method(run),
     }
@@ -108,9 +114,13 @@ fn setting(option: &str, seed: u64, several_seeds: bool) -> String {
     if several_seeds { format!("{option} seed {seed}") } else { option.to_owned() }
 }
 
-fn picture(picture: experiment::Picture, several_seeds: bool) -> Picture {
+fn picture(picture: experiment::Picture, checkpoints: &[CheckpointSide], several_seeds: bool) -> Picture {
     let row = |file: run::FileMap| FileRow { size_bytes: file.size_bytes, extents: file.extents };
+    let key = (&picture.fs, &picture.option, picture.seed, picture.round, SUBJECTS[0]);
+    let at = checkpoints.iter().find(|at| (&at.fs, &at.option, at.seed, at.round, at.side.as_str()) == key);
+    let files = at.and_then(|at| at.values.get(measures::FILES.name)).map(|files| *files as u64);
     Picture {
+        files,
         title: setting(&picture.option, picture.seed, several_seeds),
         fs: picture.fs,
         round: picture.round,
@@ -163,10 +173,14 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
         let mean = measure.map_or_else(|| Estimate::arithmetic(&values), |measure| measure.mean(&values))?;
         Some(Point { x: round as f64, y: mean.mean, low: mean.low, high: mean.high })
     };
+    let y = axis(&plot.axis);
+    // A share that an axis calls a pure number may be a score, which readers know as a number.
+    let unit = measure.filter(|measure| is_ratio(measure) && y.unit.is_empty()).map(|_| "×");
     Plot {
         title: plot.title.clone(),
         x: axis(&outcome.round),
-        y: axis(&plot.axis),
+        y: Axis { unit: unit.map_or(y.unit, str::to_owned), ..y },
+        published: plot.published.iter().map(published).collect(),
         lines: lines
             .into_iter()
             .map(|(line, rounds)| Line { points: rounds.into_iter().filter_map(point).collect(), ..line })
@@ -177,4 +191,13 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
             experiment::Panels::Fs => Panels::Fs,
         },
     }
+}
+
+fn is_ratio(measure: &Measure) -> bool {
+    measure.unit == "ratio"
+}
+
+fn published(of: &experiment::Published) -> Published {
+    let experiment::Published { fs, disks, options, low, high, text } = of.clone();
+    Published { fs, disks, options, low, high: high.unwrap_or(low), text }
 }

@@ -67,16 +67,24 @@ pub fn metadata(run: &Run, phases: &[PhaseOutcome]) -> Experiment {
     }
 }
 
-/// Parameters in one line with break opportunities.
-fn words(parameters: &serde_json::Value) -> String {
+/// Parameters in one line with break opportunities, and sizes in human units.
+pub fn words(parameters: &serde_json::Value) -> String {
     match parameters {
         serde_json::Value::Object(fields) => {
-            let field = |(name, value): (&String, &serde_json::Value)| match value {
-                serde_json::Value::Object(_) => format!("{name} ({})", words(value)),
-                value => format!("{name} {}", words(value)),
+            let field = |(name, value): (&String, &serde_json::Value)| {
+                if let Some((name, bytes)) = name.strip_suffix("_bytes").zip(value.as_u64()) {
+                    return format!("{} {}", name.replace('_', " "), input::bytes(bytes));
+                }
+                let name = name.replace('_', " ");
+                if value.is_object() {
+                    format!("{name} ({})", words(value))
+                } else {
+                    format!("{name} {}", words(value))
+                }
             };
             fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect::<Vec<_>>().join(", ")
         }
+        serde_json::Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(" "),
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     }
@@ -245,6 +253,12 @@ mod tests {
             tally.timeline.record(Op::Read, at as u64 * 100_000_000, us * 1000);
         }
         PhaseOutcome::of(phase, iteration, 0.0, false, &[tally])
+    }
+
+    #[test]
+    fn parameters_are_words() {
+        let parameters = serde_json::json!({ "object_bytes": 3900, "ranks": 2, "of": { "data_sets": [1, 2] }, "wait": null });
+        assert_eq!(words(&parameters), "object 3.8 KiB, of (data sets 1 2), ranks 2");
     }
 
     #[test]

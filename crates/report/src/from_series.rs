@@ -1,11 +1,11 @@
 //! Converts agings by a workload with measurements at checkpoints to page data.
 
 use crate::data::Experiment;
-use crate::from_experiment;
+use crate::{from_experiment, from_metadata};
 use experiment::{Axis, Outcome, Panels, Plot};
 use results::measures::{self, Measure};
 use results::{Run, Store};
-use run::{Error, RoundsResult};
+use run::{Error, RoundsResult, VolumeConfig};
 use std::collections::HashSet;
 
 /// The last complete series of each name; of the given names, or of all without names.
@@ -44,45 +44,69 @@ pub fn series(run: &Run, aged: &RoundsResult) -> Experiment {
         pictures: Vec::new(),
         failed: Vec::new(),
         round: Axis { label: "round".to_owned(), unit: String::new(), log: false },
-        plots: PLOTS.map(|(title, measure, log)| plot(title, measure, log)).to_vec(),
+        plots: PLOTS.map(|(title, label, measure, log)| plot(title, label, measure, log)).to_vec(),
     };
-    let parameter = |name: &str| run.parameters.get(name).map_or_else(String::new, ToString::to_string);
     let mut disks: Vec<&str> = aged.checkpoints.iter().map(|at| at.disk.as_str()).collect();
     disks.sort_unstable();
     disks.dedup();
+    let parameter = |name: &str| run.parameters.get(name).map(from_metadata::words);
+    let scans = |repeat| format!("{repeat} of each side after each round, every file read from a cold cache");
     let method = [
         ("Workload", parameter("aged_by")),
-        ("File system", parameter("made")),
-        (
-            "Scans",
-            format!(
-                "{} of each side after each round, every file read from a cold cache",
-                parameter("repeat")
-            ),
-        ),
-        ("Modelled disks", disks.join(", ")),
+        ("File system", run.parameters.get("made").and_then(volume)),
+        ("Scans", parameter("repeat").map(scans)),
+        ("Modelled disks", Some(disks.join(", "))),
     ];
     let mut shown = from_experiment::shown(run, outcome);
-    shown.method.extend(method.map(|(name, text)| (name.to_owned(), text)));
+    shown.method.extend(method.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))));
     shown
 }
 
-/// The figures: title, measure, and whether its axis is logarithmic.
-const PLOTS: [(&str, Measure, bool); 4] = [
-    ("Cost of a scan on modelled disks", measures::MODELLED_S_PER_GIB, true),
-    ("Aging ratio on modelled disks", measures::AGING_RATIO, false),
-    ("Dynamic layout score", measures::DYNAMIC_LAYOUT_SCORE, false),
-    ("Cost of a scan, measured on this machine", measures::SCAN_S_PER_GIB, true),
+/// Kind, size and options of the file system of a run.
+fn volume(made: &serde_json::Value) -> Option<String> {
+    let volume: VolumeConfig = serde_json::from_value(made.clone()).ok()?;
+    let mut words = vec![volume.fs, input::bytes(volume.size_bytes)];
+    let options = [("mkfs", volume.mkfs_opts.join(" ")), ("mount", volume.mount_opts.join(","))];
+    words.extend(
+        options.into_iter().filter(|(_, of)| !of.is_empty()).map(|(what, of)| format!("{what} options {of}")),
+    );
+    Some(words.join(", "))
+}
+
+/// The figures: title, label of the axis, measure, and whether its axis is logarithmic.
+const PLOTS: [(&str, &str, Measure, bool); 6] = [
+    ("Aging ratio on modelled disks", "aged over unaged scan cost", measures::AGING_RATIO, false),
+    ("Cost of a scan on modelled disks", "scan cost", measures::MODELLED_S_PER_GIB, true),
+    ("Layout score of the files", "layout score", measures::LAYOUT_SCORE, false),
+    ("Dynamic layout score of a scan", "dynamic layout score", measures::DYNAMIC_LAYOUT_SCORE, false),
+    ("Free extents", "number", measures::FREE_EXTENTS, true),
+    ("Cost of a scan, measured on this machine", "scan cost", measures::SCAN_S_PER_GIB, true),
 ];
 
-fn plot(title: &str, measure: Measure, log: bool) -> Plot {
-    // Costs have a unit; ratios and shares are bare numbers.
-    let unit = if log { measure.unit } else { "" };
+fn plot(title: &str, label: &str, measure: Measure, log: bool) -> Plot {
+    // Ratios, scores and counts are bare numbers.
+    let unit = if measure.unit == "s/GiB" { measure.unit } else { "" };
     Plot {
         title: title.to_owned(),
         y: measure.name.to_owned(),
-        axis: Axis { label: measure.name.replace('_', " "), unit: unit.to_owned(), log },
+        axis: Axis { label: label.to_owned(), unit: unit.to_owned(), log },
         panels: Panels::Disk,
         note: String::new(),
+        published: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::volume;
+    use run::{Location, VolumeConfig};
+
+    #[test]
+    fn volumes_are_told_without_paths_and_raw_bytes() {
+        let mut made = VolumeConfig::new(Location::Image("/dev/shm/a.img".into()), "ext4", 200 << 20);
+        made.mkfs_opts = vec!["-O".to_owned(), "^flex_bg".to_owned()];
+        let made = serde_json::to_value(made).unwrap();
+        assert_eq!(volume(&made).unwrap(), "ext4, 200 MiB, mkfs options -O ^flex_bg");
+        assert_eq!(volume(&serde_json::json!({})), None);
     }
 }

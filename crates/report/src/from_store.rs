@@ -1,10 +1,10 @@
 //! Builds a page from a result store, which contains every number of the page.
 
 use crate::data::{self, MeasureInfo, OneAging, Page};
-use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
+use crate::{answer, from_experiment, from_metadata, from_series, from_tree, from_verify};
 use results::measures::{self, Topic};
 use results::{Run, Store};
-use run::{Contrast, Error, Manifest, Means, Pair, ProfileResult, Replicates, SUBJECTS};
+use run::{Contrast, Differing, Error, Manifest, Means, Pair, ProfileResult, Replicates, SUBJECTS};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use workload::Fit;
@@ -43,7 +43,8 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         ));
     };
     let pairs = compared.iter().map(|run| Pair::load(store, run)).collect::<Result<Vec<_>, _>>()?;
-    let conditions = Replicates::group(&pairs);
+    let mut conditions = Replicates::group(&pairs);
+    distinguish(&mut conditions);
     let comparisons = conditions.iter().map(|of| comparison(store, of)).collect::<Result<Vec<_>, _>>()?;
     let mut shown = experiments
         .iter()
@@ -63,10 +64,22 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         method: if compared.is_empty() { Vec::new() } else { method(store, &compared)? },
         notes: notes(&comparisons),
         measures: MeasureInfo::of(&comparisons, &shown),
+        answer: answer::of(&conditions),
         contrasts: Contrast::of_all(&conditions).into_iter().map(contrast).collect(),
         comparisons,
         experiments: shown,
     })
+}
+
+/// Adds to names that several conditions share what distinguishes these.
+fn distinguish(conditions: &mut [Replicates]) {
+    let names: Vec<String> = conditions.iter().map(|of| of.name.clone()).collect();
+    for at in 1..conditions.len() {
+        let Some(first) = names[..at].iter().position(|name| *name == names[at]) else { continue };
+        let differing = conditions[at].condition.differing(&conditions[first].condition);
+        let words: Vec<String> = differing.iter().map(Differing::in_words).collect();
+        conditions[at].name = format!("{}, {}", names[at], words.join(", "));
+    }
 }
 
 fn title(comparisons: &[data::Comparison], experiments: &[data::Experiment]) -> String {
@@ -138,12 +151,27 @@ fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Err
         each.push((run.name.as_str(), "Scan".to_owned(), scan(run)));
         for subject in SUBJECTS {
             if let Some(cold) = store.document::<Vec<String>>(run.id, subject, "chilled")? {
-                each.push((run.name.as_str(), format!("Cold cache ({subject})"), cold.join("; ")));
+                each.push((
+                    run.name.as_str(),
+                    format!("Cold cache ({subject})"),
+                    without_names(&cold.join("; "), &run.name),
+                ));
             }
         }
     }
     rows.extend(merged_rows(each));
     Ok(rows)
+}
+
+/// The text without the name of the comparison and the numbers of loop devices, which differ between comparisons and tell readers nothing.
+fn without_names(text: &str, name: &str) -> String {
+    let mut parts = text.split("/dev/loop");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain += "/dev/loop…";
+        plain += part.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    plain.replace(name, "NAME")
 }
 
 /// Merges rows of all comparisons: one row if all values agree, otherwise one per value, with the names of
@@ -259,6 +287,7 @@ fn side(store: &Store, of: &Replicates, subject: &str) -> Result<data::Side, Err
         by_size: part(&layout, "by_size"),
         tree: run::tree_layout(store, first, subject)?.map(from_tree::tree),
         block_map: part(&layout, "block_map"),
+        mapped_files: layout.get("files_with_blocks").and_then(serde_json::Value::as_u64),
         raw,
     })
 }
@@ -277,25 +306,46 @@ fn aging(aged: &ProfileResult) -> data::Aging {
     data::Aging {
         values: aged.values().map(|(measure, value)| (measure.name.to_owned(), value)).into(),
         stopped_by: stopped_by.and_then(|s| s.as_str().map(str::to_owned)).unwrap_or_default(),
-        age: fit(&aged.reached.age),
-        size: fit(&aged.reached.size),
-        depth: fit(&aged.reached.depth),
+        age: fit(&aged.reached.age, age),
+        size: fit(&aged.reached.size, size),
+        depth: fit(&aged.reached.depth, str::to_owned),
     }
 }
 
-fn fit(fit: &Fit) -> Vec<data::FitBin> {
+/// The label of a bin of ages, of which the end is a share of all operations.
+fn age(end: &str) -> String {
+    end.parse().map_or_else(|_| end.to_owned(), |share: f64| format!("≤ {} %", (1e4 * share).round() / 100.0))
+}
+
+/// The label of a bin of sizes, of which the end is in bytes.
+fn size(end: &str) -> String {
+    end.parse().map_or_else(|_| end.to_owned(), |size| format!("≤ {}", input::bytes(size)))
+}
+
+fn fit(fit: &Fit, label: fn(&str) -> String) -> Vec<data::FitBin> {
     let bins = fit.label.iter().zip(&fit.target).enumerate();
-    bins.map(|(i, (label, &target))| data::FitBin {
-        label: label.clone(),
-        target,
-        reached: fit.actual_share(i),
-    })
-    .collect()
+    bins.map(|(i, (end, &target))| data::FitBin { label: label(end), target, reached: fit.actual_share(i) })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::merged_rows;
+    use super::{age, merged_rows, size, without_names};
+
+    #[test]
+    fn equal_devices_and_images_read_alike() {
+        let text = |name: &str, device: u32| {
+            without_names(&format!("dropped /dev/loop{device}; {name}.img is in memory"), name)
+        };
+        assert_eq!(text("ext4-42", 0), "dropped /dev/loop…; NAME.img is in memory");
+        assert_eq!(text("ext4-42", 0), text("xfs-7", 12));
+    }
+
+    #[test]
+    fn bins_have_human_labels() {
+        assert_eq!((age("0.1286"), size("8388608")), ("≤ 12.86 %".to_owned(), "≤ 8 MiB".to_owned()));
+        assert_eq!((age("old"), size("large")), ("old".to_owned(), "large".to_owned()));
+    }
 
     #[test]
     fn equal_rows_are_merged_and_different_ones_named() {

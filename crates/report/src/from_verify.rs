@@ -1,7 +1,8 @@
 //! Converts validations of replays to page data: layout scores of the real and the replayed file system by
 //! day and by file size, as Smith and Seltzer (1997) plotted them, and their free extents.
 
-use crate::data::{Axis, Check, Experiment, Line, Plot, Point};
+use crate::data::{Axis, Check, Experiment, Line, Plot, Point, Published};
+use crate::from_metadata;
 use results::{Run, Store};
 use run::{Error, Verified};
 use std::collections::HashSet;
@@ -42,7 +43,7 @@ pub fn verify(run: &Run, verified: &Verified) -> Experiment {
             .collect(),
         method: [
             ("Command", run.command.clone()),
-            ("Parameters", run.parameters.to_string()),
+            ("Parameters", from_metadata::words(&run.parameters)),
             ("Real file system", verified.fs.clone()),
             ("Replayed on", verified.replayed_fs.clone()),
         ]
@@ -74,13 +75,22 @@ fn check(verified: &Verified) -> Check {
 fn by_day(verified: &Verified) -> Plot {
     let points =
         |score: fn(&run::Day) -> Option<f64>| points(&verified.days, |day| (day.day as f64, score(day)));
-    plot(
+    let by_day = plot(
         "Layout score by day",
         axis("day", "", false),
         axis("layout score", "", false),
         both(points(|day| day.real_score), points(|day| day.replayed_score)),
         "All files. Day 0 is the filling.",
-    )
+    );
+    let (real, simulated) = PUBLISHED;
+    let published = |side: &str, score| Published {
+        fs: vec![side.to_owned()],
+        low: score,
+        high: score,
+        text: format!("{side}, after 215 days"),
+        ..Published::default()
+    };
+    Plot { published: vec![published("real", real), published("replayed", simulated)], ..by_day }
 }
 
 fn by_size(verified: &Verified) -> Plot {
@@ -102,24 +112,35 @@ fn fullness(verified: &Verified) -> Plot {
     plot(
         "Share in use",
         axis("day", "", false),
-        axis("share of the file system", "", false),
+        axis("share of the file system", "share", false),
         both(points(|day| day.real_fullness), points(|day| day.replayed_fullness)),
         "",
     )
 }
 
 fn free(verified: &Verified) -> Plot {
-    let points = |free: &Option<probe::FreeSpace>| {
-        let bins = free.iter().flat_map(|free| &free.histogram).filter(|bin| bin.bytes > 0);
-        bins.map(|bin| point(bin.lower_bytes as f64, bin.bytes as f64)).collect()
-    };
+    let points =
+        |free: &Option<probe::FreeSpace>| cumulative(free.as_ref().map_or(&[][..], |free| &free.histogram));
     plot(
-        "Free space by length of its extents",
-        axis("minimum length of the extents", "bytes", true),
-        axis("free space", "bytes", true),
+        "Free space in extents of at least a length",
+        axis("length of free extents, at least", "bytes", true),
+        axis("share of the free space", "share", false),
         both(points(&verified.real_free), points(&verified.replayed_free)),
-        "Last day. A point covers extents from its length to less than twice that.",
+        "Last day.",
     )
+}
+
+/// The share of the free bytes in each bin and all longer ones, ending where no extent is as long.
+fn cumulative(bins: &[probe::ExtentBin]) -> Vec<Point> {
+    let all: u64 = bins.iter().map(|bin| bin.bytes).sum();
+    let mut left = all;
+    let mut points = Vec::new();
+    for bin in bins.iter().filter(|_| all > 0) {
+        points.push(point(bin.lower_bytes as f64, left as f64 / all as f64));
+        left -= bin.bytes;
+    }
+    points.extend(bins.last().filter(|_| all > 0).map(|last| point(2.0 * last.lower_bytes as f64, 0.0)));
+    points
 }
 
 fn points<T>(of: &[T], at: impl Fn(&T) -> (f64, Option<f64>)) -> Vec<Point> {

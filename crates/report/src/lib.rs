@@ -4,6 +4,7 @@
 //! [`data`] is the interface between results and the page; [`render`] combines the numbers, the style and the
 //! script (`web/`, bundled into `web/dist/page.js`) in one file that needs no network.
 
+mod answer;
 pub mod data;
 mod from_experiment;
 mod from_metadata;

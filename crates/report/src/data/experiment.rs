@@ -70,6 +70,26 @@ pub struct Plot {
     /// The dimension with separate panels.
     #[serde(default)]
     pub panels: Panels,
+    /// Published values of what the vertical axis shows.
+    #[serde(default)]
+    pub published: Vec<Published>,
+}
+
+/// A published value or range, drawn across the panels of the lines that it is of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// The file systems of these lines; all if empty.
+    pub fs: Vec<String>,
+    /// Their disks; all if empty.
+    pub disks: Vec<String>,
+    /// Their settings; all if empty.
+    pub options: Vec<String>,
+    /// The value, or the lower end of a range.
+    pub low: f64,
+    /// The upper end; equal to `low` for a value.
+    pub high: f64,
+    /// What was measured, and where it was published.
+    pub text: String,
 }
 
 /// The dimension of a figure with separate panels. The other one of disk and file system is shown by colour.
@@ -88,7 +108,8 @@ pub enum Panels {
 pub struct Axis {
     /// The quantity, without its unit.
     pub label: String,
-    /// The unit, empty for a pure number. `bytes` are shown as KiB, MiB …
+    /// The unit, empty for a pure number. `bytes`, `B` and `B/s` are shown as KiB, MiB …, `share` as a percentage, `×` as a ratio, with a
+    /// line at 1, and `µs` as µs, ms or s.
     pub unit: String,
     /// Whether the axis is logarithmic; it then cannot show values that are not above 0.
     pub log: bool,
@@ -134,6 +155,9 @@ pub struct Picture {
     pub fs: String,
     /// The round of aging.
     pub round: u64,
+    /// The number of files that the rows are a sample of; `None` if unknown.
+    #[serde(default)]
+    pub files: Option<u64>,
     /// One row per file, in scan order.
     pub rows: Vec<FileRow>,
 }

@@ -11,12 +11,12 @@ use serde_json::json;
 /// The topics with the sections that show them.
 const SECTIONS: [(Topic, &str); 7] = [
     (Topic::Cost, "cost"),
-    (Topic::Work, "cost"),
-    (Topic::Layout, "layout"),
-    (Topic::FreeSpace, "free"),
-    (Topic::NewFile, "free"),
+    (Topic::Work, "numbers"),
+    (Topic::Layout, "numbers"),
+    (Topic::FreeSpace, "numbers"),
+    (Topic::NewFile, "numbers"),
     (Topic::Tree, "tree"),
-    (Topic::Aging, "fit"),
+    (Topic::Aging, "numbers"),
 ];
 
 /// The contents of the section or figure with this id.
@@ -64,10 +64,10 @@ fn unknown_measures_are_shown_by_topic() {
         let told = text(part(&dom, "section", section));
         assert!(told.contains(&format!("Sails of {topic:?}")), "{topic:?} is not in {section}: {told}");
     }
-    assert!(text(part(&dom, "figure", "cost-invented_Cost_sails")).contains("0.25 sails"));
-    assert!(part(&dom, "figure", "layout-scores").contains("aged, share of Layout: 0.250"));
+    assert!(text(part(&dom, "figure", "change-invented_Cost_sails")).contains("0.25 sails"));
+    assert!(part(&dom, "figure", "change-invented_Layout_share").contains("aged, share of Layout: 0.250"));
     assert!(part(&dom, "figure", "by-size-invented_Layout_share").contains("<svg"));
-    assert!(text(part(&dom, "section", "fit")).contains("7.5"));
+    assert!(text(part(&dom, "section", "numbers")).contains("7.5"));
     assert!(text(part(&dom, "section", "how")).contains("share of LayoutsharehigherInvented for Layout."));
 }
 
@@ -113,7 +113,7 @@ fn scan_without_reads_is_modelled_from_extent_maps() {
         ),
         "{headline}"
     );
-    assert!(text(part(&dom, "figure", &format!("cost-{}", maps.name))).contains("6 s/GiB"));
+    assert!(text(part(&dom, "figure", &format!("change-{}", maps.name))).contains("6 s/GiB"));
     assert!(
         text(part(&dom, "section", "raw")).contains(&format!("a0aged{}", maps.label)),
         "labels, not names"
@@ -135,6 +135,6 @@ fn cost_of_the_same_disk_is_shown_once() {
     let page = compared("ssd-sata", &recorded);
     assert_eq!(names(&page), recorded.map(|measure| measure.name));
     let Some(dom) = drawn(&render(&page)) else { return };
-    assert!(text(part(&dom, "figure", &format!("cost-{}", of_disk.name))).contains("a, ssd-sata"));
-    assert!(text(part(&dom, "section", "summary")).contains("3×, ssd-sata"));
+    assert!(text(part(&dom, "figure", &format!("change-{}", of_disk.name))).contains("a, ssd-sata"));
+    assert!(text(part(&dom, "section", "numbers")).contains("3×, ssd-sata"));
 }

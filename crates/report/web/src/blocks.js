@@ -6,6 +6,7 @@ import { anchor } from "./checks.js";
 import { el, section } from "./dom.js";
 import { figure, plot, positionLegend, SIDES } from "./figure.js";
 import { bytes, count } from "./format.js";
+import { ofFirst } from "./spread.js";
 
 const ROWS = 240; // more could not be told apart on a screen
 const SHADES = 11;
@@ -17,9 +18,15 @@ const READING = "One row per file, in scan order from top to bottom; x: address 
   "consecutive rows that continue to the right make a scan sequential. Scattered marks are seeks.";
 
 export function blocks({ comparisons }) {
-  return section("blocks", "Block positions",
-    comparisons.map((c, i) => figure(`blocks-${i}`, c.name, `${READING} ${sampled(c.aged.block_map)}`,
-      SIDES.map((side) => picture(side, c[side].block_map, c.size_bytes)), positionLegend(), 340)));
+  const drawn = comparisons.filter((c) => SIDES.some((side) => hasExtents(c[side].block_map)));
+  if (drawn.length === 0) return null;
+  return section("blocks", "Block positions", el("p", { class: "aside" }, READING, " ", ofFirst(drawn)), positionLegend(),
+    drawn.map((c, i) => figure(`blocks-${i}`, c.name, sampled(c.aged.block_map, c.aged.mapped_files),
+      SIDES.map((side) => picture(side, c[side].block_map, c.size_bytes)), null, 340)));
+}
+
+function hasExtents(files) {
+  return files.some((file) => file.extents.length > 0);
 }
 
 // The pictures of an experiment: a figure for each file system, with a panel for each round.
@@ -28,7 +35,7 @@ export function pictures(e) {
   if (all.length === 0) return null;
   const kinds = [...new Set(all.map(({ fs }) => fs))];
   const figures = kinds.map((kind, i) => rounds(`${anchor(e)}-blocks-${i}`, kind, all.filter(({ fs }) => fs === kind)));
-  return [el("p", { class: "aside" }, READING), figures];
+  return [el("p", { class: "aside" }, READING), positionLegend(), figures];
 }
 
 // A round may put its files anywhere on the disk, so each panel begins at its own first block; all are as wide as the
@@ -38,8 +45,8 @@ function rounds(id, fs, all) {
   const size = Math.max(...ends.map(([first, end]) => end - first));
   const panels = all.map(({ title, round, rows }, i) =>
     picture([title, `round ${count(round)}`].filter(Boolean).join(", "), moved(rows, ends[i][0]), size));
-  const caption = `Addresses start at the first block of each panel. ${sampled(all[0].rows)}`;
-  return figure(id, fs, caption, panels, positionLegend(), 260);
+  const caption = `Addresses start at the first block of each panel. ${sampled(all[0].rows, all[0].files)}`;
+  return figure(id, fs, caption, panels, null, 260);
 }
 
 // The files with addresses counted from `first`.
@@ -54,8 +61,12 @@ function addresses(files) {
     [Math.min(first, address), Math.max(end, address + length)], [Infinity, 0]);
 }
 
-function sampled(files) {
-  return files.length > ROWS ? `Shown: one file in ${count(stride(files))} of ${count(files.length)}.` : "";
+// How many files are drawn, of how many that there are; `all` is null if that is not known.
+function sampled(files, all) {
+  const drawn = Math.ceil(files.length / stride(files));
+  const of = Math.max(all ?? 0, files.length);
+  if (drawn < of) return `Shown: ${count(drawn)} of ${count(of)} files, evenly spaced in scan order.`;
+  return all === null || all === undefined ? `Shown: ${count(of)} files.` : `Shown: all ${count(of)} files.`;
 }
 
 function stride(files) {
@@ -67,9 +78,10 @@ function picture(title, all, size) {
   const frame = [{ x1: 0, x2: size, y1: 0, y2: files.length }];
   return {
     title,
-    missing: all.every((file) => file.extents.length === 0) ? "the extents of the files were not recorded" : null,
+    missing: !hasExtents(all) ? "the extents of the files were not recorded" : null,
     draw: (width) => plot(width, {
-      height: 60 + Math.max(90, Math.min(3 * files.length, 420)), marginLeft: 6, marginRight: 10, marginTop: 6,
+      ariaLabel: `${title}: positions of ${count(files.length)} files on disk`,
+      height: 60 + Math.max(90, Math.min(3 * files.length, 260)), marginLeft: 6, marginRight: 10, marginTop: 6,
       x: { label: "address on disk", ticks: roundBytes([0, size], width / 75), tickFormat: bytes, domain: [0, size] },
       y: { axis: null, reverse: true, domain: [0, files.length] },
       marks: [

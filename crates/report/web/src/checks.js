@@ -1,6 +1,6 @@
 // Published claims beside what was measured. The verdict is a word and a sign, so that it needs no colour.
 
-import { el, folded, section, table, unfolded } from "./dom.js";
+import { el, section, table } from "./dom.js";
 
 const VERDICTS = [
   { holds: true, kind: "holds", sign: "✓", word: "holds" },
@@ -27,19 +27,9 @@ function because(claim) {
   return claim.reason === "" ? claim.why : [claim.why, el("br"), el("em", {}, claim.reason)];
 }
 
-// All claims of all figures in one table.
-function whole(all) {
-  const columns = ["Figure", "Claim", "Published", "Measured", "Here", "Why not"].map((label) => ({ label }));
-  const not = (c) => c.holds === true ? "" : c.reason !== "" ? c.reason : c.holds === null ? c.why : "not known";
-  const rows = () => all.map((c) => [link(c.of), c.claim, c.published, c.measured, verdict(c.holds), not(c)]);
-  const caption = "Every claim: published and measured values, whether it holds, and why not.";
-  return all.length === 0 ? null : folded(`All ${all.length} claims: published, measured, holds, why not`,
-    () => unfolded(caption, columns, rows(), "checks"), { id: "every-claim" });
-}
-
-// How the claims of all experiments fared, with the way to each.
+// How the claims of all experiments fared, with the way to each: the claims themselves stand with their figures.
 export function verdicts(experiments) {
-  const all = experiments.flatMap((e) => e.checks.map((check) => ({ ...check, of: e })));
+  const all = experiments.flatMap((e) => e.checks);
   const tally = (claims) => VERDICTS.map(({ holds }) => claims.filter((c) => c.holds === holds).length);
   const [holding, failing, open] = tally(all);
   const numbers = [...VERDICTS.map(({ sign, word }) => `${sign} ${word}`), "Failed cells"];
@@ -50,11 +40,8 @@ export function verdicts(experiments) {
     el("p", { class: "headline" }, all.length === 0 ? "No published claim was judged." : [
       el("b", {}, `${holding} of ${all.length}`), ` published claims ${holding === 1 ? "holds" : "hold"} here, `,
       el("b", {}, failing), ` ${failing === 1 ? "does" : "do"} not, `, el("b", {}, open), " could not be judged."]),
-    failing === 0 ? null : el("ul", {}, all.filter((c) => c.holds === false).map((c) =>
-      el("li", {}, verdict(false), ": ", c.claim, " (", link(c.of), ")"))),
     table("The experiments of this page. The trend of a figure holds if its claims of a direction or an order hold, each for more than " +
-      "half of its cases.", columns, rows),
-    whole(all));
+      "half of its cases.", columns, rows, "stacked"));
 }
 
 function link(e) {

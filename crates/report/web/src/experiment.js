@@ -1,4 +1,4 @@
-// A published figure measured again: its claims judged, then its lines and pictures, and what failed.
+// A published figure measured again: its lines and pictures, then its claims judged, and what failed.
 
 import { pictures } from "./blocks.js";
 import { anchor, checks } from "./checks.js";
@@ -10,9 +10,9 @@ import { treesByRound } from "./tree.js";
 export function experiment(e, measures) {
   return section(anchor(e), e.title,
     el("p", { class: "aside" }, about(e)),
-    failed(e.failed), checks(e.checks),
+    failed(e.failed),
     el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), treesByRound(e, measures), pictures(e),
-    pairs("How it was measured.", e.method), points(e));
+    checks(e.checks), pairs("How it was measured.", e.method), points(e));
 }
 
 function about(e) {

@@ -16,9 +16,6 @@ export function plot(width, options) {
   });
 }
 
-// A panel so wide has the page's width for itself.
-export const WHOLE_WIDTH = 800;
-
 // Of so many comparisons a chart is read at a glance; of more there are several, one below the other.
 const A_CHART = 20;
 
@@ -40,15 +37,25 @@ export function figure(id, title, caption, panels, legend = sidesLegend(), panel
   return el("figure", { id }, el("h3", {}, title), legend, grid, el("figcaption", {}, caption));
 }
 
+// A figure with contents of its own.
+export function figureOf(id, title, caption, ...contents) {
+  return el("figure", { id }, el("h3", {}, title), contents, el("figcaption", {}, caption));
+}
+
 function panel({ title, missing, draw }) {
-  const body = el("div", { class: "plot" });
-  if (missing) body.append(el("p", { class: "missing" }, `not measured: ${missing}`));
-  else drawings.set(body, { draw, width: 0 });
+  const body = missing ? el("div", { class: "plot" }, el("p", { class: "missing" }, `not measured: ${missing}`)) : drawing(draw);
   return el("div", { class: "panel" }, title ? el("h4", {}, title) : null, body);
 }
 
+// A place that `draw`, which is told its width, fills.
+export function drawing(draw) {
+  const body = el("div", { class: "plot" });
+  drawings.set(body, { draw, width: 0 });
+  return body;
+}
+
 // A page of so many panels is drawn at once. Of one with more, each is drawn as a reader comes near it, or prints.
-const AT_ONCE = 60;
+const AT_ONCE = 100;
 // How each panel is drawn, and how wide it was when that was last done.
 let drawings = new Map();
 
@@ -110,7 +117,7 @@ export function sidesLegend() {
 }
 
 export function fitLegend() {
-  return el("p", { class: "legend" }, key("reached", "reached"), key("target", "target", "tick"));
+  return el("p", { class: "legend" }, key("reached", "reached", "spot"), key("target", "target", "tick"));
 }
 
 // Keys of parts, each a name and a colour.

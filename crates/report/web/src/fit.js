@@ -1,10 +1,10 @@
-// How the aging went, and whether it reached the profile.
+// Whether the aging reached the profile.
 
 import * as Plot from "@observablehq/plot";
-import { section, table } from "./dom.js";
+import { section } from "./dom.js";
 import { figure, fitLegend, plot } from "./figure.js";
-import { format, NONE, percent } from "./format.js";
-import { heading, ofTopics } from "./measures.js";
+import { percent } from "./format.js";
+import { ofFirst } from "./spread.js";
 
 const KINDS = [
   ["age", "Relative age", "operations since the creation of a file, relative to all operations"],
@@ -12,33 +12,39 @@ const KINDS = [
   ["depth", "Depth", "directories above a file"],
 ];
 
-export function fit({ comparisons, measures }) {
-  const columns = [{ label: "" }, ...comparisons.map((c) => ({ label: c.name, number: true }))];
-  const rows = ofTopics(measures, "aging").map((measure) =>
-    [heading(measure), ...comparisons.map(({ aging }) => format(measure, aging.values[measure.name] ?? null))]);
-  const stopped = ["Stopped by", ...comparisons.map(({ aging }) => aging.stopped_by || NONE)];
-  return section("fit", "Aging",
-    table("Aging results.", columns, [...rows, stopped]),
-    comparisons.map((c, i) => figure(`fit-${i}`, `Profile reached: ${c.name}`,
-      `Share of the live files in each bin: reached, and target of the profile ${c.profile}. The aging matches the ` +
-      `profile where each bar ends at its tick. ${KINDS.map(([, title, what]) => `${title}: ${what}`).join("; ")}.`,
-      KINDS.map(([kind, title]) => bins(c.aging[kind], title)), fitLegend(), 270)));
+// Conditions with one target are in one figure.
+export function fit({ comparisons }) {
+  const groups = new Map();
+  comparisons.filter(({ aging }) => KINDS.some(([kind]) => aging[kind].length > 0)).forEach((c) =>
+    groups.set(target(c), [...(groups.get(target(c)) ?? []), c]));
+  if (groups.size === 0) return null;
+  return section("fit", "Profile reached", [...groups.values()].map((group, i) => figure(`fit-${i}`, group.map(({ name }) => name).join(", "),
+    `Share of the live files in each bin: reached, and target of the profile ${group[0].profile}. The aging matches the profile where each ` +
+    `dot is on its tick. ${KINDS.map(([, title, what]) => `${title}: ${what}`).join("; ")}. ${ofFirst(group)}`,
+    KINDS.filter(([kind]) => group[0].aging[kind].length > 0).map(([kind, title]) => bins(group, kind, title)), fitLegend(), 270)));
 }
 
-function bins(rows, title) {
-  const labels = rows.map((row) => row.label);
-  const tip = (row) => `${row.label}: ${percent(row.reached)} of the files, target ${percent(row.target)}`;
+function target({ profile, aging }) {
+  return JSON.stringify([profile, KINDS.map(([kind]) => aging[kind].map(({ label, target }) => [label, target]))]);
+}
+
+function bins(group, kind, title) {
+  const targets = group[0].aging[kind];
+  const reached = group.flatMap(({ name, aging }) => aging[kind].map((bin) => ({ ...bin, name })));
+  const labels = targets.map(({ label }) => label);
+  const tip = (bin) => `${bin.name}, ${bin.label}: ${percent(bin.reached)} of the files, target ${percent(bin.target)}`;
   return {
     title,
-    missing: rows.length === 0 ? "this workload has no target distribution" : null,
+    missing: null,
     draw: (width) => plot(width, {
-      height: 60 + 17 * rows.length, marginTop: 6, marginRight: 16,
+      ariaLabel: `${title}: shares of the files, reached and target`,
+      height: 60 + 17 * labels.length, marginTop: 6, marginRight: 16,
       marginLeft: Math.min(width / 2, 14 + 6.8 * Math.max(...labels.map((label) => label.length))),
       x: { label: "share of the files", tickFormat: percent, zero: true, grid: true, ticks: width / 90 },
-      y: { domain: labels, label: null, tickSize: 0, padding: 0.2 },
+      y: { type: "band", domain: labels, label: null, tickSize: 0, padding: 0.2 },
       marks: [
-        Plot.barX(rows, { x: "reached", y: "label", fill: "var(--reached)", title: tip }),
-        Plot.tickX(rows, { x: "target", y: "label", stroke: "var(--target)", strokeWidth: 2.5 }),
+        Plot.tickX(targets, { x: "target", y: "label", stroke: "var(--target)", strokeWidth: 2.5 }),
+        Plot.dot(reached, { x: "reached", y: "label", fill: "var(--reached)", r: 4, fillOpacity: 0.8, title: tip }),
       ],
     }),
   };

@@ -32,6 +32,16 @@ export function bytes(value) {
   return `${value < 1000 ? number(value) : decimals(value, 0)} ${UNITS[unit]}`;
 }
 
+export function rate(perSecond) {
+  return perSecond === null ? NONE : `${bytes(perSecond)}/s`;
+}
+
+// Of microseconds.
+export function time(us) {
+  const [size, unit] = us < 1e3 ? [1, "µs"] : us < 1e6 ? [1e3, "ms"] : [1e6, "s"];
+  return `${number(us / size)} ${unit}`;
+}
+
 export function percent(share) {
   return share === null ? NONE : `${decimals(100 * share, share < 0.1 ? 1 : 0)} %`;
 }
@@ -44,6 +54,7 @@ export function score(value) {
 // A value of a measure, in its unit.
 export function format({ unit, better }, value) {
   if (unit === "B") return bytes(value);
+  if (unit === "s") return value === null ? NONE : time(1e6 * value);
   if (unit !== "share" || better === "lower") return number(value);
   return better === "higher" ? score(value) : percent(value);
 }

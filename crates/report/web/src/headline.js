@@ -1,17 +1,23 @@
-// What a reader should take home: a sentence and a row for each file system.
+// What a reader should take home: a sentence for each condition, and the ratios behind them.
 
-import { el, section, table } from "./dom.js";
-import { bytes, format, NONE, percent, ratio, spread } from "./format.js";
-import { heading, mean, ofTopics } from "./measures.js";
+import { el, section } from "./dom.js";
+import { charts, figureOf } from "./figure.js";
+import { forest, written } from "./forest.js";
+import { count, ratio } from "./format.js";
 
-export function headline({ comparisons, contrasts }) {
+// Of more comparisons than these, the sentences stand beside the ratios, and one sentence counts them.
+export const FEW = 6;
+
+const KINDS = ["modelled", "measured"];
+
+export function headline({ comparisons, answer }) {
+  const few = comparisons.length <= FEW;
   return section("headline", "Effect of aging",
-    el("ul", { class: "headline" }, comparisons.map((c) => el("li", {}, sentence(c))),
-      contrasts.map((contrast) => el("li", {}, contrasted(contrast)))),
-    el("p", { class: "aside" },
-      "Each comparison is of aged file systems, which differ in their seeds, with the same files copied to fresh ones. ", tag("measured"),
-      " is wall-clock time on the machine below; ", tag("modelled"),
-      " is the time of a model of a disk. In brackets: 95 % confidence interval over the agings."));
+    few ? el("ul", { class: "headline" }, comparisons.map((c) => el("li", {}, sentence(c)))) : el("p", { class: "headline" }, answer),
+    comparisons.every((c) => KINDS.every((kind) => c[kind] === null)) ? null : figureOf("effect", "Scan cost, aged over unaged",
+      "Large dot and line: geometric mean over the agings, which differ in their seeds, with its 95 % confidence interval. Small circles: " +
+      "the agings. At 1× the aged file system costs as much as the same files copied to a fresh one.",
+      KINDS.map((kind) => effects(comparisons, kind, few))));
 }
 
 function sentence(c) {
@@ -23,12 +29,7 @@ function sentence(c) {
   return [name, ", aged against unaged: ", ...modelled, "; ", ...measured, "."];
 }
 
-function contrasted({ name, against, differing, aged, unaged }) {
-  return [el("strong", {}, name), " against ", el("strong", {}, against), ` (${differing}), ${aged.how}: aged `,
-    spoken(aged.verdict), "; unaged ", spoken(unaged.verdict), "."];
-}
-
-function spoken({ told, text }) {
+export function spoken({ told, text }) {
   return el(told === "more" || told === "less" ? "b" : "span", {}, text);
 }
 
@@ -36,33 +37,19 @@ function tag(kind) {
   return el("span", { class: `tag ${kind}` }, kind);
 }
 
-// More comparisons than these are rows of the summary, not columns.
-const FEW = 6;
-
-// The conditions, what aging does to each cost, and what it does to all else that every comparison shows.
-export function summary({ comparisons, measures }) {
-  const costs = ofTopics(measures, "cost");
-  const others = measures.filter((measure) => measure.always && !costs.includes(measure));
-  const facts = [
-    ["Size", (c) => bytes(c.size_bytes)], ["Full", (c) => percent(c.fullness)], ["Profile", (c) => c.profile],
-    ...costs.map((measure) => [heading(measure), (c) => growth(c, measure)]),
-    ...others.map((measure) => [heading(measure), (c) => change(c, measure)]),
-  ];
-  const few = comparisons.length <= FEW;
-  const names = few ? comparisons.map((c) => c.name) : facts.map(([label]) => label);
-  const rows = few ? facts.map(([label, of]) => [label, ...comparisons.map(of)])
-    : comparisons.map((c) => [el("strong", {}, c.name), ...facts.map(([, of]) => of(c))]);
-  return section("summary", "Summary",
-    table("Means over the agings. Costs: aged over unaged, with the 95 % confidence interval. All else: unaged → aged.",
-      [{ label: "" }, ...names.map((label) => ({ label, number: true }))], rows));
-}
-
-function growth(c, { name, by_disk: byDisk }) {
-  const grown = c.ratios[name];
-  return grown ? `${spread(grown, ratio)}${byDisk ? `, ${c.modelled_disk}` : ""}` : NONE;
-}
-
-function change(c, measure) {
-  const [before, after] = [c.unaged, c.aged].map((side) => format(measure, mean(side, measure)));
-  return before === NONE && after === NONE ? NONE : `${before} → ${after}`;
+// The rows of one kind of cost, below what it is.
+function effects(comparisons, kind, few) {
+  const shown = comparisons.filter((c) => c[kind]);
+  if (shown.length === 0) return null;
+  const hows = [...new Set(shown.map((c) => c[kind].how))];
+  const row = (c) => {
+    const { measure, how, ratio: estimate, verdict } = c[kind];
+    const points = c.agings.filter((aging) => measure in aging.ratios)
+      .map(({ seed, ratios }) => ({ value: ratios[measure], title: `seed ${seed}: ${ratio(ratios[measure])}` }));
+    const of = `${count(estimate.n)} ${estimate.n === 1 ? "aging" : "agings"}`;
+    const told = [el("b", {}, few ? written(estimate) : verdict.text), few ? `, ${of}` : "", hows.length > 1 ? `, ${how}` : ""];
+    return { name: el("strong", {}, c.name), strips: [{ about: `${c.name}, ${how}`, colour: "var(--aged)", estimate, points, told }] };
+  };
+  const title = el("h4", {}, tag(kind), hows.length === 1 ? ` ${hows[0]}` : "");
+  return [title, charts(shown, (some) => forest("aged over unaged", some.map(row)))];
 }

@@ -1,8 +1,6 @@
 // The measures of the page. What becomes of one follows from its topic, its unit and which values are better, never from its name.
 
-import { table } from "./dom.js";
 import { SIDES } from "./figure.js";
-import { format } from "./format.js";
 
 export function ofTopics(measures, ...topics) {
   return measures.filter(({ topic }) => topics.includes(topic));
@@ -13,10 +11,13 @@ export function isScore({ unit, better }) {
   return unit === "share" && better === "higher";
 }
 
+// Units that a written value tells, or does not need.
+export const TOLD = ["B", "s", "share", "ratio"];
+
 // The label at the start of a title, with the unit where neither the label nor a value tells it.
 export function heading({ label, unit }) {
   const words = label.split(/[ ,]+/);
-  const told = ["B", "share", "ratio"].includes(unit) || [unit, unit.split("/")[0]].some((one) => words.includes(one));
+  const told = TOLD.includes(unit) || [unit, unit.split("/")[0]].some((one) => words.includes(one));
   const title = label[0].toUpperCase() + label.slice(1);
   return told ? title : `${title} (${unit})`;
 }
@@ -33,12 +34,4 @@ export function mean(side, { name }) {
 
 export function isMeasured(c, measure) {
   return SIDES.some((side) => mean(c[side], measure) !== null);
-}
-
-// The numbers of both sides of all comparisons.
-export function numbers(caption, comparisons, measures) {
-  const columns = [{ label: "" }, ...measures.map((measure) => ({ label: heading(measure), number: true }))];
-  const rows = comparisons.flatMap((c) => SIDES.map((side) =>
-    [`${c.name}, ${side}`, ...measures.map((measure) => format(measure, mean(c[side], measure)))]));
-  return measures.length === 0 ? null : table(caption, columns, rows);
 }

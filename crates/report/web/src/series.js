@@ -1,21 +1,22 @@
-// Lines of measurements over a common axis. Colour is the file system and each disk has its own panel, or the other way
-// round; a dashed line is unaged, or the longest of many. Options are told apart by symbols, or by panels where symbols
-// would crowd.
+// Lines of measurements over a common axis, and what was published of them. Colour is the file system and each disk has its own panel,
+// or the other way round; a dashed line is unaged, or the longest of many. Options are told apart by symbols, or by panels where
+// symbols would crowd.
 
 import * as Plot from "@observablehq/plot";
-import { axis, rise, span } from "./axis.js";
+import { axis, rise, span, told as unitOf, writer } from "./axis.js";
 import { el } from "./dom.js";
-import { figure, plot } from "./figure.js";
-import { bytes, count, hasEnds, number } from "./format.js";
+import { figure, plot, SIDES } from "./figure.js";
+import { count, hasEnds } from "./format.js";
 
 const MOST_LINES = 6; // a panel with more is parted by option
 const MOST_SYMBOLS = 16; // a line with more points has symbols at some of them only
 const DASHED = ["unaged", "longest"]; // sides
+const COLOURS = 6; // those of the style for names that it does not know
 const SYMBOLS = ["circle", "triangle", "square", "diamond", "wye", "star", "cross"];
 
 // `panels` says which of disk and fs has panels of its own; within this file that is the `place` of a line, and the other
 // its `kind`.
-export function series(id, { title, x, y, lines: given, note, panels: by }) {
+export function series(id, { title, x, y, lines: given, published = [], note, panels: by }) {
   const [place, kind] = by === "fs" ? ["fs", "disk"] : ["disk", "fs"];
   const all = given.map((line) => ({ ...line, place: line[place], kind: line[kind] }));
   const lines = all.map((line) => ({ ...line, points: line.points.filter((p) => fits(p.x, x) && fits(p.y, y)) }))
@@ -25,15 +26,26 @@ export function series(id, { title, x, y, lines: given, note, panels: by }) {
   const apart = options.length > 1 && crowded;
   const told = options.length > 1 && !apart ? { by: "option", names: options } : { by: "kind", names: kinds };
   const symbol = (line) => SYMBOLS[told.names.indexOf(line[told.by]) % SYMBOLS.length];
-  const drawn = lines.map((line) => ({ ...line, symbol: symbol(line) }));
+  const drawn = lines.map((line) => ({ ...line, symbol: symbol(line), colour: colour(line, kinds) }));
   const panels = places.flatMap((place) => {
     const own = drawn.filter((line) => line.place === place);
     const parts = apart ? byOption(own) : [{ option: options.length === 1 ? options[0] : "", lines: own }];
-    return parts.map((part) => panel([place, part.option].filter(Boolean).join(", "), part.lines, drawn, x, y));
+    return parts.map((part) => panel([place, part.option].filter(Boolean).join(", "), part.lines, drawn, x, y, bands(published, part.lines, kinds)));
   });
   return figure(id, title, caption(note, total(all) - total(lines), drawn),
     panels.length > 0 ? panels : [{ missing: "no cell of the experiment has data points" }],
-    legend(drawn, told), panels.length % 3 === 0 ? 300 : 380);
+    legend(drawn, told, published.length > 0), panels.length % 3 === 0 ? 300 : 380);
+}
+
+// What was published of any of these lines. One that names no file system, disk or option is of all.
+function bands(published, lines, kinds) {
+  const all = (one, name) => one[name].length === 0;
+  const is = (one, line) => ["fs", "disks", "options"].every((name, i) => all(one, name) || one[name].includes(line[["fs", "disk", "option"][i]]));
+  return published.filter((one) => lines.some((line) => is(one, line))).map((one) => {
+    const of = lines.filter((line) => is(one, line));
+    const own = distinct(of, "kind");
+    return { ...one, colour: own.length === 1 && kinds.length > 1 ? of[0].colour : "var(--ink)" };
+  });
 }
 
 // Lines by option. Where options are several, lines that have none belong to all of them.
@@ -66,10 +78,11 @@ function caption(note, hidden, lines) {
 }
 
 // Panels share the axis across, and those of one place the axis upwards too; logarithmic ones have room for all places.
-function panel(title, lines, all, x, y) {
+function panel(title, lines, all, x, y, published) {
   const peers = y.log ? all : all.filter((line) => line.place === lines[0].place);
   const across = all.flatMap((line) => line.points.map((p) => p.x));
-  const up = peers.flatMap((line) => line.points.flatMap((p) => [p.y, p.low, p.high])).filter((at) => fits(at, y));
+  const up = [...peers.flatMap((line) => line.points.flatMap((p) => [p.y, p.low, p.high])), ...published.flatMap(({ low, high }) => [low, high])]
+    .filter((at) => fits(at, y));
   const [wide, high] = [span(across, x.log), rise(up, y)];
   const points = lines.flatMap((line) => line.points.map((point) => ({ line, ...point })));
   return {
@@ -81,7 +94,10 @@ function panel(title, lines, all, x, y) {
         height: 300, marginTop: 28, marginLeft: 58, marginRight: 16,
         x: axis(x, across, wide, width - 74), y: axis(y, up, high, 300),
         marks: [
+          y.unit === "×" ? Plot.ruleY([1], { strokeOpacity: 0.6 }) : null,
+          ...published.flatMap((one) => band(one, wide)),
           ...lines.flatMap((line) => marks(line, high[0])),
+          ...published.map((one) => bandText(one, wide[1], y)),
           Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: (p) => tip(p, x, y) })),
         ],
       });
@@ -89,12 +105,28 @@ function panel(title, lines, all, x, y) {
   };
 }
 
+// A published value is a line across the panel, a range a band: the publication's rounds are not those here.
+function band({ low, high, colour }, [x1, x2]) {
+  return [
+    low === high ? null : Plot.rect([0], { x1: () => x1, x2: () => x2, y1: () => low, y2: () => high, fill: colour, fillOpacity: 0.13 }),
+    Plot.ruleY([...new Set([low, high])], { stroke: colour, strokeDasharray: "1 4", strokeLinecap: "round", strokeWidth: 2 }),
+  ];
+}
+
+// What it is, over all lines.
+function bandText({ low, high, text, colour }, x, y) {
+  const write = writer(y.unit);
+  const value = low === high ? write(low) : `${write(low)} – ${write(high)}`;
+  return Plot.text([0], { x: () => x, y: () => high, text: () => [`published: ${value}`, text].filter(Boolean).join(", "), textAnchor: "end", dx: -4, dy: -8,
+    fontStyle: "italic", fill: colour, stroke: "var(--page)", strokeWidth: 4 });
+}
+
 function marks(line, floor) {
   const { points } = line;
   const stride = Math.ceil(points.length / MOST_SYMBOLS);
   return [
     Plot.ruleX(points.filter(hasEnds),
-      { x: "x", y1: (p) => Math.max(p.low, floor), y2: "high", stroke: colour(line), strokeOpacity: 0.7 }),
+      { x: "x", y1: (p) => Math.max(p.low, floor), y2: "high", stroke: line.colour, strokeOpacity: 0.7 }),
     path(line, points),
     dots(line, points.filter((_, i) => i % stride === 0)),
   ];
@@ -102,21 +134,24 @@ function marks(line, floor) {
 
 function path(line, points) {
   const strokeDasharray = DASHED.includes(line.side) ? "5 4" : null;
-  return Plot.line(points, { x: "x", y: "y", stroke: colour(line), strokeWidth: 2, strokeDasharray });
+  return Plot.line(points, { x: "x", y: "y", stroke: line.colour, strokeWidth: 2, strokeDasharray });
 }
 
 function dots(line, points) {
-  const fill = DASHED.includes(line.side) ? "var(--page)" : colour(line);
-  return Plot.dot(points, { x: "x", y: "y", symbol: line.symbol, stroke: colour(line), fill, r: 3.5 });
+  const fill = DASHED.includes(line.side) ? "var(--page)" : line.colour;
+  return Plot.dot(points, { x: "x", y: "y", symbol: line.symbol, stroke: line.colour, fill, r: 3.5 });
 }
 
-// The style has a colour for each file system, disk, phase and operation that it knows; others are drawn as text is.
-function colour({ kind }) {
-  return `var(--hue-${CSS.escape(kind)}, var(--ink))`;
+// The style has a colour for each file system, disk, phase and operation that it knows; others get one by their order. Where there is one
+// kind only, colours are those of the sides.
+function colour({ kind, side }, kinds) {
+  if (kinds.length === 1 && SIDES.includes(side)) return `var(--${side})`;
+  const other = kinds.length === 1 ? "var(--ink)" : `var(--hue-${kinds.indexOf(kind) % COLOURS})`;
+  return `var(--hue-${CSS.escape(kind)}, ${other})`;
 }
 
 function tip({ line, x: at, ...point }, x, y) {
-  const write = (value, { unit }) => (unit === "bytes" ? bytes(value) : `${number(value)} ${unit}`.trim());
+  const write = (value, { unit }) => `${writer(unit)(value)} ${unitOf(unit)}`.trim();
   return [
     [line.kind, line.side, line.option].filter(Boolean).join(", "),
     `${x.label}: ${write(at, x)}`,
@@ -125,15 +160,22 @@ function tip({ line, x: at, ...point }, x, y) {
   ].filter(Boolean).join("\n");
 }
 
-function legend(lines, told) {
+function legend(lines, told, isPublished) {
   const symbol = (name, value) => (told.by === name ? lines.find((line) => line[name] === value).symbol : null);
   const keys = [
-    ...distinct(lines, "kind").filter(Boolean).map((kind) => [kind, { kind }, symbol("kind", kind)]),
-    ...distinct(lines, "side").filter(Boolean).map((side) => [side, { kind: "", side }, null]),
+    ...distinct(lines, "kind").filter(Boolean).map((kind) => [kind, { colour: ownColour(lines, "kind", kind) }, symbol("kind", kind)]),
+    ...distinct(lines, "side").filter(Boolean).map((side) => [side, { colour: distinct(lines, "kind").length > 1 ? "var(--ink)" : ownColour(lines, "side", side), side }, null]),
     ...(told.by === "option" ? told.names : []).map((option) => [option || "plain", null, symbol("option", option)]),
   ];
-  const shown = keys.map(([text, line, symbol]) => el("span", { class: "key" }, sample(line, symbol), text));
+  const published = isPublished ? [el("span", { class: "key" }, el("i", { class: "swatch published" }), "published")] : [];
+  const shown = [...keys.map(([text, line, symbol]) => el("span", { class: "key" }, sample(line, symbol), text)), ...published];
   return shown.length > 0 ? el("p", { class: "legend" }, shown) : null;
+}
+
+// The colour of all lines of a name, if they have one.
+function ownColour(lines, name, value) {
+  const own = distinct(lines.filter((line) => line[name] === value), "colour");
+  return own.length === 1 ? own[0] : "var(--ink)";
 }
 
 // A sample is drawn by the same hand as the lines, and once: a page may have thousands of legends, which say much the same.
@@ -144,7 +186,7 @@ function sample(line, symbol) {
   if (!samples.has(name)) {
     const marks = [
       line && path(line, [{ x: 0, y: 0 }, { x: 2, y: 0 }]),
-      symbol && dots({ kind: "", ...line, symbol }, [{ x: 1, y: 0 }]),
+      symbol && dots({ colour: "var(--ink)", ...line, symbol }, [{ x: 1, y: 0 }]),
     ];
     const drawn = Plot.plot({
       width: 34, height: 14, margin: 1, style: { background: "none", color: "inherit" },

@@ -104,6 +104,7 @@ fn rounds(figure: &str, title: &str, worst: f64) -> Experiment {
 
 fn block_pictures() -> Experiment {
     let picture = |fs: &str, round: u64, harm: f64| Picture {
+        files: Some(2_000),
         title: String::new(),
         fs: fs.into(),
         round,
@@ -154,6 +155,14 @@ fn git() -> Experiment {
         plots: vec![
             Plot {
                 note: "Cost of the whole working tree, .git included.".into(),
+                published: vec![Published {
+                    fs: vec!["ext4".into()],
+                    disks: vec![HDD.into()],
+                    low: 40.0,
+                    high: 60.0,
+                    text: "ext4, after 400 pulls".into(),
+                    ..Published::default()
+                }],
                 ..plot("Cost of a grep", pulls(), axis("grep cost", "s/GiB"), series(&cost, &[(HDD, 9.0), (SSD, 2.2)]))
             },
             plot("Dynamic layout score", pulls(), axis("dynamic layout score", ""), series(&score, &[(HDD, 0.0)])),

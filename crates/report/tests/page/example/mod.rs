@@ -32,6 +32,7 @@ pub fn page() -> Page {
             ("Modelled disk", "7200 rpm, 150 MiB/s, 8.5 ms average seek; service times counted, not slept"),
         ]),
         measures: MeasureInfo::of(&comparisons, &experiments),
+        answer: "Of 3 aged file systems, against their unaged copies: modelled: 2 slower.".into(),
         comparisons,
         contrasts: vec![Contrast {
             name: "xfs </script> 70 %".into(),
@@ -165,6 +166,7 @@ fn side(seed: u64, modelled: f64, measured: f64, score: f64, scatter: f64) -> Si
         by_size: (12..29).map(class).collect(),
         tree: None,
         block_map: block_map(scatter),
+        mapped_files: Some(39_869),
         raw: (1..=5).map(scan).collect(),
     }
 }
