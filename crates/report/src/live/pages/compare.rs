@@ -5,7 +5,8 @@ use crate::live::clock::number;
 use crate::live::html::Html;
 use crate::live::query::Query;
 use crate::live::stores::{Opened, Place, RunAt};
-use results::{Estimate, Run, Told, measures};
+use results::measures::{self, Topic};
+use results::{Estimate, Run, Told};
 use run::{Compared, RunComparison, compare_runs};
 
 /// Maximum number of measures on a page; series of hundreds of checkpoints have more than a reader can use.
@@ -109,10 +110,10 @@ fn common_measures(html: &mut Html, comparison: &RunComparison) {
         let shown = comparison.measures.len().min(MOST);
         let (first, rest) = comparison.measures[..shown].split_at(shown.min(FIRST));
         table(html, first, comparison.evidence);
-        if !rest.is_empty() {
+        for (topic, group) in by_topic(rest) {
             html.el("details", &[], |html| {
-                html.leaf("summary", &[], format!("{} more measures, with smaller differences", rest.len()));
-                table(html, rest, comparison.evidence);
+                html.leaf("summary", &[], format!("{topic}: {} more, with smaller differences", group.len()));
+                table(html, group, comparison.evidence);
             });
         }
         if comparison.measures.len() > MOST {
@@ -132,7 +133,28 @@ fn common_measures(html: &mut Html, comparison: &RunComparison) {
     });
 }
 
-fn table(html: &mut Html, measures: &[Compared], evidence: &str) {
+/// The measures by topic, those of a topic in their order.
+fn by_topic(measures: &[Compared]) -> Vec<(&'static str, Vec<&Compared>)> {
+    let mut groups: Vec<(&'static str, Vec<&Compared>)> = Vec::new();
+    for compared in measures {
+        let name = match measures::find(&compared.measure).and_then(|known| known.topic) {
+            Some(Topic::Cost) => "Cost of a scan",
+            Some(Topic::Work) => "Work of a scan",
+            Some(Topic::Layout) => "Layout",
+            Some(Topic::FreeSpace | Topic::NewFile) => "Free space",
+            Some(Topic::Tree) => "Tree",
+            Some(Topic::Aging) => "Aging",
+            None => "Other measures",
+        };
+        match groups.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, group)) => group.push(compared),
+            None => groups.push((name, vec![compared])),
+        }
+    }
+    groups
+}
+
+fn table<'c>(html: &mut Html, measures: impl IntoIterator<Item = &'c Compared>, evidence: &str) {
     let columns = [
         ("B against A", ""),
         ("Measure", ""),
@@ -146,7 +168,12 @@ fn table(html: &mut Html, measures: &[Compared], evidence: &str) {
         "Means over the {evidence}s with 95 % intervals of Student's t. B/A is the ratio of geometric means, paired by \
          seed if both have the same seeds."
     );
-    html.table(&caption, &columns, |html| measures.iter().for_each(|measure| row(html, measure)));
+    cards(html, &caption, &columns, |html| measures.into_iter().for_each(|measure| row(html, measure)));
+}
+
+/// A table whose rows are cards on a phone.
+fn cards(html: &mut Html, caption: &str, columns: &[(&str, &str)], rows: impl FnOnce(&mut Html)) {
+    html.el("div", &[("class", "cards")], |html| html.table(caption, columns, rows));
 }
 
 fn row(html: &mut Html, measure: &Compared) {
@@ -161,9 +188,12 @@ fn row(html: &mut Html, measure: &Compared) {
         html.leaf("td", &[], verdict);
         html.el("th", &[("scope", "row"), ("title", &measure.measure)], |html| html.text(&label));
         html.leaf("td", &[], &measure.subject);
-        html.leaf("td", &[], &measure.unit);
-        for mean in [Some(a), Some(b), measure.ratio.as_ref()] {
-            html.leaf("td", &[("class", "number")], mean.map_or_else(|| "–".to_owned(), with_interval));
+        html.leaf("td", &[], if measure.unit == "B" { "" } else { &measure.unit });
+        for (label, mean) in [("A", Some(a)), ("B", Some(b)), ("B/A", measure.ratio.as_ref())] {
+            // The ratio has no unit.
+            let unit = if label == "B/A" { "" } else { &measure.unit };
+            let told = mean.map_or_else(|| "–".to_owned(), |mean| with_interval(mean, unit));
+            html.leaf("td", &[("class", "number"), ("data-label", label)], told);
         }
     });
 }
@@ -174,9 +204,11 @@ fn label(name: &str) -> String {
     measures::split(name).1.map_or_else(|| label.to_owned(), |disk| format!("{label}, on {disk}"))
 }
 
-fn with_interval(estimate: &Estimate) -> String {
-    let ends = estimate.ends().map(|(low, high)| format!(" [{} – {}]", number(low), number(high)));
-    format!("{}{}", number(estimate.mean), ends.unwrap_or_default())
+/// A mean with its interval, in human units.
+fn with_interval(estimate: &Estimate, unit: &str) -> String {
+    let told = |value: f64| if unit == "B" { input::bytes(value.max(0.0) as u64) } else { number(value) };
+    let ends = estimate.ends().map(|(low, high)| format!(" [{} – {}]", told(low), told(high)));
+    format!("{}{}", told(estimate.mean), ends.unwrap_or_default())
 }
 
 fn conditions(html: &mut Html, comparison: &RunComparison) {
@@ -185,14 +217,22 @@ fn conditions(html: &mut Html, comparison: &RunComparison) {
         if comparison.conditions.is_empty() {
             return html.leaf("p", &[], "None recorded: parameters, seed, machine and version are the same.");
         }
-        html.table("Different conditions.", &[("Condition", ""), ("A", ""), ("B", "")], |html| {
-            for (name, [a, b]) in comparison.conditions.iter().take(MOST) {
+        let columns = [("Condition", ""), ("A", ""), ("B", "")];
+        cards(html, "What differs, apart from the measures.", &columns, |html| {
+            for (name, values) in comparison.conditions.iter().take(MOST) {
                 html.el("tr", &[], |html| {
                     html.leaf("th", &[("scope", "row")], name);
-                    html.leaf("td", &[], a);
-                    html.leaf("td", &[], b);
+                    for (label, value) in ["A", "B"].into_iter().zip(values) {
+                        html.leaf("td", &[("data-label", label)], condition(name, value));
+                    }
                 });
             }
         });
     });
+}
+
+/// The value of a condition, in human units.
+fn condition(name: &str, value: &str) -> String {
+    let bytes = value.parse().ok().filter(|_| name.ends_with("_bytes"));
+    bytes.map_or_else(|| value.to_owned(), input::bytes)
 }
