@@ -78,7 +78,7 @@ fn published_values_are_drawn_in_their_panels() {
     let panels: Vec<&str> = figure.split("<h4>").skip(1).collect();
     let has = |panel: &&str| panel.contains("published: 40 – 60, ext4, after 400 pulls");
     assert_eq!(
-        panels.iter().map(|panel| has(panel)).collect::<Vec<_>>(),
+        panels.iter().map(has).collect::<Vec<_>>(),
         [true, true, false, false],
         "hard disk only"
     );
