@@ -110,7 +110,7 @@ fn page_shows_the_trees_of_a_comparison() {
     }
     let Some(dom) = drawn(&html) else { return };
     drawn_all(&dom, "tree", &["occupancy", "amplification"]);
-    assert!(text(figure(&dom, "layout-scores")).contains("key-order layout score"));
+    drawn_all(&dom, "change", &["key_order_layout_score"]);
     lab.nothing_left();
 }
 

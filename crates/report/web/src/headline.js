@@ -47,7 +47,7 @@ function effects(comparisons, kind, few) {
     const points = c.agings.filter((aging) => measure in aging.ratios)
       .map(({ seed, ratios }) => ({ value: ratios[measure], title: `seed ${seed}: ${ratio(ratios[measure])}` }));
     const of = `${count(estimate.n)} ${estimate.n === 1 ? "aging" : "agings"}`;
-    const told = [el("b", {}, few ? written(estimate) : verdict.text), few ? `, ${of}` : "", hows.length > 1 ? `, ${how}` : ""];
+    const told = [...(few ? [el("b", {}, written(estimate)), `, ${of}`] : [spoken(verdict)]), hows.length > 1 ? `, ${how}` : ""];
     return { name: el("strong", {}, c.name), strips: [{ about: `${c.name}, ${how}`, colour: "var(--aged)", estimate, points, told }] };
   };
   const title = el("h4", {}, tag(kind), hows.length === 1 ? ` ${hows[0]}` : "");

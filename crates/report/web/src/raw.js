@@ -2,7 +2,7 @@
 
 import { el, folded, section, unfolded } from "./dom.js";
 import { SIDES } from "./figure.js";
-import { NONE } from "./format.js";
+import { bytes, NONE } from "./format.js";
 
 const COLUMNS = ["comparison", "seed", "side", "measure", "unit", "repetition", "value"];
 const POINT_COLUMNS = ["experiment", "figure", "file system", "disk", "side", "option",
@@ -16,7 +16,8 @@ export function raw({ comparisons, measures }) {
     c[side].raw.map((m) => [c.name, m.seed, side, m.measure, m.unit, m.repetition, m.value])));
   if (rows.length === 0) return section("raw", "Raw numbers", el("p", { class: "missing" }, "not measured: no probe ran"));
   const labels = new Map(measures.map(({ name, label }) => [name, label]));
-  const labelled = ([name, seed, side, measure, ...value]) => [name, seed, side, labels.get(measure) ?? measure, ...value];
+  const labelled = ([name, seed, side, measure, unit, repetition, value]) => [name, seed, side, labels.get(measure) ?? measure,
+    ...(unit === "B" ? ["", repetition, bytes(value)] : [unit, repetition, value])];
   const all = () => numbers("Every measurement.", COLUMNS, rows, labelled);
   return section("raw", "Raw numbers", rows.length > MANY ? folded(`${rows.length} measurements`, all) : all());
 }

@@ -30,7 +30,7 @@ export function series(id, { title, x, y, lines: given, published = [], note, pa
   const panels = places.flatMap((place) => {
     const own = drawn.filter((line) => line.place === place);
     const parts = apart ? byOption(own) : [{ option: options.length === 1 ? options[0] : "", lines: own }];
-    return parts.map((part) => panel([place, part.option].filter(Boolean).join(", "), part.lines, drawn, x, y, bands(published, part.lines, kinds)));
+    return parts.map((part) => panel([place, part.option].filter(Boolean).join(", "), title, part.lines, drawn, x, y, bands(published, part.lines, kinds)));
   });
   return figure(id, title, caption(note, total(all) - total(lines), drawn),
     panels.length > 0 ? panels : [{ missing: "no cell of the experiment has data points" }],
@@ -78,7 +78,7 @@ function caption(note, hidden, lines) {
 }
 
 // Panels share the axis across, and those of one place the axis upwards too; logarithmic ones have room for all places.
-function panel(title, lines, all, x, y, published) {
+function panel(title, of, lines, all, x, y, published) {
   const peers = y.log ? all : all.filter((line) => line.place === lines[0].place);
   const across = all.flatMap((line) => line.points.map((p) => p.x));
   const up = [...peers.flatMap((line) => line.points.flatMap((p) => [p.y, p.low, p.high])), ...published.flatMap(({ low, high }) => [low, high])]
@@ -91,6 +91,7 @@ function panel(title, lines, all, x, y, published) {
     draw: (full) => {
       const width = Math.min(full, 720);
       return plot(width, {
+        ariaLabel: [of, title, `${y.label} by ${x.label}`].filter(Boolean).join(", "),
         height: 300, marginTop: 28, marginLeft: 58, marginRight: 16,
         x: axis(x, across, wide, width - 74), y: axis(y, up, high, 300),
         marks: [

@@ -70,10 +70,10 @@ fn cautions(html: &mut Html, [a, b]: &[Run; 2], comparison: &RunComparison) {
         said.push(format!("The runs are from different versions, {} and {}.", a.tool, b.tool));
     }
     if !comparison.conditions.is_empty() {
-        said.push(format!(
-            "{} conditions differ, as listed below: any of them may cause a difference.",
-            comparison.conditions.len()
-        ));
+        said.push(match comparison.conditions.len() {
+            1 => "One condition differs, as listed below: it may cause a difference.".to_owned(),
+            n => format!("{n} conditions differ, as listed below: any of them may cause a difference."),
+        });
     }
     let told = |told: &[Told]| {
         let is = |measure: &&Compared| {
@@ -235,4 +235,44 @@ fn conditions(html: &mut Html, comparison: &RunComparison) {
 fn condition(name: &str, value: &str) -> String {
     let bytes = value.parse().ok().filter(|_| name.ends_with("_bytes"));
     bytes.map_or_else(|| value.to_owned(), input::bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use results::Measure;
+
+    fn compared(measure: &Measure, subject: &str) -> Compared {
+        let mean = Estimate { mean: 1.0, low: None, high: None, n: 1 };
+        let (measure, unit) = (measure.name.to_owned(), measure.unit.to_owned());
+        Compared { subject: subject.to_owned(), measure, unit, means: [mean; 2], ratio: None, verdict: None }
+    }
+
+    #[test]
+    fn measures_are_grouped_by_topic_in_their_order() {
+        let (free, new) = (measures::FREE_EXTENTS, measures::NEW_FILE_FRAGMENTS);
+        let all = [(&free, "aged"), (&measures::TIME_S, "aged"), (&new, "aged"), (&free, "unaged")];
+        let all = all.map(|(measure, subject)| compared(measure, subject));
+        let groups: Vec<(&str, Vec<(&str, &str)>)> = by_topic(&all)
+            .into_iter()
+            .map(|(topic, group)| (topic, group.iter().map(|one| (&*one.measure, &*one.subject)).collect()))
+            .collect();
+        assert_eq!(
+            groups,
+            [
+                ("Free space", vec![(free.name, "aged"), (new.name, "aged"), (free.name, "unaged")]),
+                ("Other measures", vec![("time_s", "aged")])
+            ]
+        );
+    }
+
+    #[test]
+    fn bytes_are_in_human_units() {
+        let estimate = Estimate { mean: 1_048_576.0, low: Some(524_288.0), high: Some(2_097_152.0), n: 3 };
+        assert_eq!(with_interval(&estimate, "B"), "1 MiB [512 KiB – 2 MiB]");
+        assert_eq!(
+            (condition("made.size_bytes", "1024"), condition("seed", "1024")),
+            ("1 KiB".to_owned(), "1024".to_owned())
+        );
+    }
 }
