@@ -1,7 +1,7 @@
 //! Converts agings by a workload with measurements at checkpoints to page data.
 
 use crate::data::Experiment;
-use crate::{from_experiment, from_metadata};
+use crate::{from_experiment, from_metadata, from_store};
 use experiment::{Axis, Outcome, Panels, Plot};
 use results::measures::{self, Measure};
 use results::{Run, Store};
@@ -26,6 +26,56 @@ pub fn latest<'r>(
     }
     latest.sort_by(|a, b| a.0.name.cmp(&b.0.name));
     Ok(latest)
+}
+
+/// The page data of all series. Those that differ in the file system alone are shown together.
+pub fn all(series: &[(&Run, RoundsResult)]) -> Vec<Experiment> {
+    let mut groups: Vec<Vec<&(&Run, RoundsResult)>> = Vec::new();
+    for one in series {
+        let fits = |group: &&mut Vec<&(&Run, RoundsResult)>| {
+            workload(group[0].0) == workload(one.0) && group.iter().all(|other| other.1.fs != one.1.fs)
+        };
+        match groups.iter_mut().find(fits) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups.iter().map(|group| together(group)).collect()
+}
+
+/// What a series depends on, apart from the file system.
+fn workload(run: &Run) -> serde_json::Value {
+    let mut parameters = run.parameters.clone();
+    if let Some(made) = parameters.get_mut("made") {
+        *made = made.get("size_bytes").cloned().unwrap_or_default();
+    }
+    parameters
+}
+
+/// One experiment with the lines of all series of a group.
+fn together(group: &[&(&Run, RoundsResult)]) -> Experiment {
+    let mut each = group.iter().map(|(run, aged)| series(run, aged));
+    let mut all = each.next().expect("a group has a series");
+    let names: Vec<&str> = group.iter().map(|(_, aged)| aged.name.as_str()).collect();
+    let kinds: Vec<&str> = group.iter().map(|(_, aged)| aged.fs.as_str()).collect();
+    let mut methods = vec![std::mem::take(&mut all.method)];
+    for one in each {
+        for plot in one.plots {
+            match all.plots.iter_mut().find(|other| other.title == plot.title) {
+                Some(other) => other.lines.extend(plot.lines),
+                None => all.plots.push(plot),
+            }
+        }
+        all.trees.extend(one.trees);
+        methods.push(one.method);
+    }
+    let rows = methods.into_iter().zip(&names).flat_map(|(method, name)| {
+        method.into_iter().map(|(title, text)| (*name, title, text)).collect::<Vec<_>>()
+    });
+    all.method = from_store::merged_rows(rows.collect());
+    all.figure = names.join(", ");
+    all.title = format!("{} aged by {}", kinds.join(", "), group[0].1.workload);
+    all
 }
 
 /// The page data of a series.
@@ -98,8 +148,57 @@ fn plot(title: &str, label: &str, measure: Measure, log: bool) -> Plot {
 
 #[cfg(test)]
 mod tests {
-    use super::volume;
-    use run::{Location, VolumeConfig};
+    use super::*;
+    use results::{NewRun, RunId};
+    use run::Location;
+    use run::checkpoint::CheckpointSide;
+    use serde_json::json;
+
+    fn aged(name: &str, fs: &str) -> RoundsResult {
+        let at = json!({ "fs": fs, "disk": "hdd-7200", "option": "", "seed": 1, "round": 5, "side": "aged", "layout_score": 0.5 });
+        let checkpoints = vec![serde_json::from_value::<CheckpointSide>(at).unwrap()];
+        let [name, fs, workload] = [name, fs, "git"].map(str::to_owned);
+        RoundsResult {
+            name,
+            fs,
+            workload,
+            seed: 1,
+            round: 5,
+            checkpoints,
+            pairs: Vec::new(),
+            trees: Vec::new(),
+            checker_clean: None,
+        }
+    }
+
+    #[test]
+    fn series_that_differ_in_the_file_system_alone_share_their_plots() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("senesce.db")).unwrap();
+        let made = |fs: &str, size: u64| {
+            let volume = VolumeConfig::new(Location::Image(format!("{fs}.img").into()), fs, size);
+            let parameters = json!({ "made": volume, "aged_by": "git" });
+            store
+                .begin(&NewRun { kind: "age", name: fs, command: "senesce age", seed: None, parameters })
+                .unwrap()
+        };
+        let ids: Vec<RunId> =
+            [("ext4", 1 << 30), ("xfs", 1 << 30), ("btrfs", 1 << 31)].map(|(fs, size)| made(fs, size)).into();
+        let runs = store.runs().unwrap();
+        let of = |at: usize, fs: &str| {
+            (runs.iter().find(|run| run.id == ids[at]).unwrap(), aged(&format!("on-{fs}"), fs))
+        };
+        let shown = all(&[of(0, "ext4"), of(1, "xfs"), of(2, "btrfs")]);
+        let titles: Vec<&str> = shown.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(titles, ["ext4, xfs aged by git", "btrfs aged by git"]);
+        assert_eq!(shown[0].figure, "on-ext4, on-xfs");
+        let [plot] = &shown[0].plots[..] else { panic!("one measure was taken: {:?}", shown[0].plots) };
+        let kinds: Vec<&str> = plot.lines.iter().map(|line| line.fs.as_str()).collect();
+        assert_eq!(kinds, ["ext4", "xfs"]);
+        let volumes: Vec<_> =
+            shown[0].method.iter().filter(|(name, _)| name.starts_with("File system")).collect();
+        assert_eq!(volumes[1], &("File system, on-xfs".to_owned(), "xfs, 1 GiB".to_owned()));
+    }
 
     #[test]
     fn volumes_are_told_without_paths_and_raw_bytes() {

@@ -50,7 +50,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         .iter()
         .map(|run| from_experiment::experiment(store, run))
         .collect::<Result<Vec<_>, _>>()?;
-    shown.extend(series.iter().map(|(run, aged)| from_series::series(run, aged)));
+    shown.extend(from_series::all(&series));
     shown.extend(from_metadata::aged_pairs(&benchmarks));
     shown.extend(benchmarks.iter().map(|(run, phases)| from_metadata::metadata(run, phases)));
     shown.extend(verified.iter().map(|(run, verified)| from_verify::verify(run, verified)));
@@ -176,7 +176,7 @@ fn without_names(text: &str, name: &str) -> String {
 
 /// Merges rows of all comparisons: one row if all values agree, otherwise one per value, with the names of
 /// its comparisons.
-fn merged_rows(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
+pub fn merged_rows(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String, Vec<&str>)> = Vec::new();
     for (name, title, text) in each {
         match rows.iter_mut().find(|row| (&row.0, &row.1) == (&title, &text)) {
