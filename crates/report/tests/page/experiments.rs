@@ -77,11 +77,7 @@ fn published_values_are_drawn_in_their_panels() {
     assert!(text(figure.split_once("panels").unwrap().0).contains("unagedpublished"));
     let panels: Vec<&str> = figure.split("<h4>").skip(1).collect();
     let has = |panel: &&str| panel.contains("published: 40 – 60, ext4, after 400 pulls");
-    assert_eq!(
-        panels.iter().map(has).collect::<Vec<_>>(),
-        [true, true, false, false],
-        "hard disk only"
-    );
+    assert_eq!(panels.iter().map(has).collect::<Vec<_>>(), [true, true, false, false], "hard disk only");
     let other = part(dom, "figure", "fast17-fig5-small-1");
     assert!(!other.contains("published"), "no value was published of the score");
 }
