@@ -42,10 +42,12 @@ function panels(comparisons, measure) {
 function chart(names, rows, each, measure, { log, domain, values }) {
   const of = (list) => list.filter(({ name }) => names.includes(name));
   const [shown, agings] = [of(rows), of(each)];
-  const arrows = names.map((name) => SIDES.map((side) => shown.find((row) => row.name === name && row.side === side))).filter(([a, b]) => a && b);
+  const pair = (name) => SIDES.map((side) => shown.find((row) => row.name === name && row.side === side));
+  const arrows = names.map(pair).filter(([unaged, aged]) => unaged && aged);
   const place = { y: "side", fy: "name" };
   const unit = TOLD.includes(measure.unit) ? "" : ` ${measure.unit}`;
   const text = (row) => `${format(measure, row.mean)}${unit}`;
+  const tip = (one) => `${one.side}, seed ${one.seed}: ${format(measure, one.value)}`;
   const right = 26 + 6.6 * Math.max(...shown.map((row) => text(row).length));
   return {
     missing: null,
@@ -57,7 +59,7 @@ function chart(names, rows, each, measure, { log, domain, values }) {
       marks: [
         Plot.arrow(arrows.map(([unaged, aged]) => ({ name: aged.name, from: unaged.mean, to: aged.mean })),
           { x1: "from", x2: "to", y1: () => SIDES[0], y2: () => SIDES[1], fy: "name", strokeOpacity: 0.35, inset: 7, headLength: 6 }),
-        Plot.dot(agings, { x: "value", r: 3, stroke: "side", title: (one) => `${one.side}, seed ${one.seed}: ${format(measure, one.value)}`, ...place }),
+        Plot.dot(agings, { x: "value", r: 3, stroke: "side", title: tip, ...place }),
         Plot.ruleY(shown.filter(hasEnds), { x1: "low", x2: "high", stroke: "side", strokeWidth: 2, marker: "tick", ...place }),
         Plot.dot(shown, { x: "mean", fill: "side", r: 5, title: (row) => `${row.side}, ${measure.label}: ${text(row)}`, ...place }),
         Plot.text(shown, { text, frameAnchor: "right", textAnchor: "end", dx: right, ...place }),

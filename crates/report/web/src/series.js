@@ -30,7 +30,8 @@ export function series(id, { title, x, y, lines: given, published = [], note, pa
   const panels = places.flatMap((place) => {
     const own = drawn.filter((line) => line.place === place);
     const parts = apart ? byOption(own) : [{ option: options.length === 1 ? options[0] : "", lines: own }];
-    return parts.map((part) => panel([place, part.option].filter(Boolean).join(", "), title, part.lines, drawn, x, y, bands(published, part.lines, kinds)));
+    return parts.map((part) =>
+      panel([place, part.option].filter(Boolean).join(", "), title, part.lines, drawn, x, y, bands(published, part.lines, kinds)));
   });
   return figure(id, title, caption(note, total(all) - total(lines), drawn),
     panels.length > 0 ? panels : [{ missing: "no cell of the experiment has data points" }],
@@ -118,8 +119,10 @@ function band({ low, high, colour }, [x1, x2]) {
 function bandText({ low, high, text, colour }, x, y) {
   const write = writer(y.unit);
   const value = low === high ? write(low) : `${write(low)} – ${write(high)}`;
-  return Plot.text([0], { x: () => x, y: () => high, text: () => [`published: ${value}`, text].filter(Boolean).join(", "), textAnchor: "end", dx: -4, dy: -8,
-    fontStyle: "italic", fill: colour, stroke: "var(--page)", strokeWidth: 4 });
+  return Plot.text([[`published: ${value}`, text].filter(Boolean).join(", ")], {
+    x: () => x, y: () => high, text: (told) => told, textAnchor: "end", dx: -4, dy: -8, fontStyle: "italic", fill: colour,
+    stroke: "var(--page)", strokeWidth: 4,
+  });
 }
 
 function marks(line, floor) {
@@ -162,10 +165,11 @@ function tip({ line, x: at, ...point }, x, y) {
 }
 
 function legend(lines, told, isPublished) {
+  const several = distinct(lines, "kind").length > 1;
   const symbol = (name, value) => (told.by === name ? lines.find((line) => line[name] === value).symbol : null);
   const keys = [
     ...distinct(lines, "kind").filter(Boolean).map((kind) => [kind, { colour: ownColour(lines, "kind", kind) }, symbol("kind", kind)]),
-    ...distinct(lines, "side").filter(Boolean).map((side) => [side, { colour: distinct(lines, "kind").length > 1 ? "var(--ink)" : ownColour(lines, "side", side), side }, null]),
+    ...distinct(lines, "side").filter(Boolean).map((side) => [side, { colour: several ? "var(--ink)" : ownColour(lines, "side", side), side }, null]),
     ...(told.by === "option" ? told.names : []).map((option) => [option || "plain", null, symbol("option", option)]),
   ];
   const published = isPublished ? [el("span", { class: "key" }, el("i", { class: "swatch published" }), "published")] : [];

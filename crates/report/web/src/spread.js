@@ -1,7 +1,6 @@
 // How layout and free space spread over sizes: lines of all conditions, unaged and aged, over powers of two.
 
 import { el, section } from "./dom.js";
-import { count } from "./format.js";
 import { definition, heading, ofTopics } from "./measures.js";
 import { SIDES } from "./figure.js";
 import { series } from "./series.js";
