@@ -39,7 +39,7 @@ pub fn run(args: &Demo) -> Result<()> {
             agings.push(spec(args, &work, *kind, number)?);
         }
     }
-    agings.iter().try_for_each(|spec| run::discard(&work, &spec.name))?;
+    agings.iter().try_for_each(run::discard)?;
     let comparison = CompareSpec {
         aged: Vec::new(),
         work: work.clone(),

@@ -45,10 +45,10 @@ pub fn replicate(
         for at in batch {
             let one = CompareSpec { aged: vec![agings[*at].name.clone()], ..comparison.clone() };
             pairs[*at] = compare(&one, watch)?.pop();
-            let AgeSpec { work, name, .. } = &agings[*at];
             // One that the user aged by its name stays.
-            if Manifest::load(work, name)?.is_some_and(|manifest| manifest.replicate) {
-                discard(work, name)?;
+            let manifest = Manifest::load(&agings[*at].work, &agings[*at].name)?;
+            if manifest.is_some_and(|manifest| manifest.replicate) {
+                discard(&agings[*at])?;
             }
         }
     }
