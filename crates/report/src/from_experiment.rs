@@ -5,8 +5,7 @@ use crate::data::{
 };
 use crate::from_tree;
 use experiment::Outcome;
-use results::measures::{self, Measure};
-use results::{Estimate, Run, Store};
+use results::{Estimate, Run, Store, measures};
 use run::checkpoint::CheckpointSide;
 use run::{Error, SUBJECTS};
 use std::collections::{BTreeMap, HashSet};
@@ -175,7 +174,7 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
     };
     let y = axis(&plot.axis);
     // A share that an axis calls a pure number may be a score, which readers know as a number.
-    let unit = measure.filter(|measure| is_ratio(measure) && y.unit.is_empty()).map(|_| "×");
+    let unit = measure.filter(|measure| measure.is_ratio() && y.unit.is_empty()).map(|_| "×");
     Plot {
         title: plot.title.clone(),
         x: axis(&outcome.round),
@@ -191,10 +190,6 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
             experiment::Panels::Fs => Panels::Fs,
         },
     }
-}
-
-fn is_ratio(measure: &Measure) -> bool {
-    measure.unit == "ratio"
 }
 
 fn published(of: &experiment::Published) -> Published {

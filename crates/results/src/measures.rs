@@ -103,9 +103,14 @@ impl Measure {
     /// The mean over independent agings: geometric for costs and ratios, so that the ratio of two means is the mean of the ratios; otherwise, and
     /// for ratios that can be zero or negative, arithmetic. `None` without values, or if one is not finite.
     pub fn mean(&self, values: &[f64]) -> Option<Estimate> {
-        let is_relative = self.topic == Some(Topic::Cost) || self.unit == "ratio";
+        let is_relative = self.topic == Some(Topic::Cost) || self.is_ratio();
         let geometric = if is_relative { Estimate::geometric(values) } else { None };
         geometric.or_else(|| Estimate::arithmetic(values))
+    }
+
+    /// Whether values are quotients, of which 1 is no difference.
+    pub fn is_ratio(&self) -> bool {
+        self.unit == "ratio"
     }
 
     fn is_called(&self, name: &str) -> bool {
