@@ -5,6 +5,7 @@ mod aged_pairs;
 pub use aged_pairs::aged_pairs;
 
 use crate::data::{Axis, Experiment, Line, Plot, Point};
+use crate::method_rows;
 use bench::metadata::{PhaseOutcome, TimeSlice};
 use results::{Run, Store};
 use run::Error;
@@ -48,7 +49,7 @@ const PHASES: [&str; 3] = ["precreate", "benchmark", "cleanup"];
 
 /// The page data of a run.
 pub fn metadata(run: &Run, phases: &[PhaseOutcome]) -> Experiment {
-    let parameter = |name: &str| run.parameters.get(name).map_or_else(String::new, words);
+    let parameter = |name: &str| run.parameters.get(name).map_or_else(String::new, method_rows::words);
     let ranks = phases.first().map_or(0, |phase| phase.ranks.len());
     Experiment {
         figure: run.name.clone(),
@@ -64,29 +65,6 @@ pub fn metadata(run: &Run, phases: &[PhaseOutcome]) -> Experiment {
         .map(|(name, text)| (name.to_owned(), text))
         .to_vec(),
         ..Experiment::default()
-    }
-}
-
-/// Parameters in one line with break opportunities, and sizes in human units.
-pub fn words(parameters: &serde_json::Value) -> String {
-    match parameters {
-        serde_json::Value::Object(fields) => {
-            let field = |(name, value): (&String, &serde_json::Value)| {
-                if let Some((name, bytes)) = name.strip_suffix("_bytes").zip(value.as_u64()) {
-                    return format!("{} {}", name.replace('_', " "), input::bytes(bytes));
-                }
-                let name = name.replace('_', " ");
-                if value.is_object() {
-                    format!("{name} ({})", words(value))
-                } else {
-                    format!("{name} {}", words(value))
-                }
-            };
-            fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect::<Vec<_>>().join(", ")
-        }
-        serde_json::Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(" "),
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 
@@ -253,12 +231,6 @@ mod tests {
             tally.timeline.record(Op::Read, at as u64 * 100_000_000, us * 1000);
         }
         PhaseOutcome::of(phase, iteration, 0.0, false, &[tally])
-    }
-
-    #[test]
-    fn parameters_are_words() {
-        let parameters = serde_json::json!({ "object_bytes": 3900, "ranks": 2, "of": { "data_sets": [1, 2] }, "wait": null });
-        assert_eq!(words(&parameters), "object 3.8 KiB, of (data sets 1 2), ranks 2");
     }
 
     #[test]

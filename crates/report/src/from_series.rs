@@ -1,7 +1,7 @@
 //! Converts agings by a workload with measurements at checkpoints to page data.
 
 use crate::data::Experiment;
-use crate::{from_experiment, from_metadata, from_store};
+use crate::{from_experiment, method_rows};
 use experiment::{Axis, Outcome, Panels, Plot};
 use results::measures::{self, Measure};
 use results::{Run, Store};
@@ -72,7 +72,7 @@ fn together(group: &[&(&Run, RoundsResult)]) -> Experiment {
     let rows = methods.into_iter().zip(&names).flat_map(|(method, name)| {
         method.into_iter().map(|(title, text)| (*name, title, text)).collect::<Vec<_>>()
     });
-    all.method = from_store::merged_rows(rows.collect());
+    all.method = method_rows::merged(rows.collect());
     all.figure = names.join(", ");
     all.title = format!("{} aged by {}", kinds.join(", "), group[0].1.workload);
     all
@@ -99,7 +99,7 @@ pub fn series(run: &Run, aged: &RoundsResult) -> Experiment {
     let mut disks: Vec<&str> = aged.checkpoints.iter().map(|at| at.disk.as_str()).collect();
     disks.sort_unstable();
     disks.dedup();
-    let parameter = |name: &str| run.parameters.get(name).map(from_metadata::words);
+    let parameter = |name: &str| run.parameters.get(name).map(method_rows::words);
     let scans = |repeat| format!("{repeat} of each side after each round, every file read from a cold cache");
     let method = [
         ("Workload", parameter("aged_by")),

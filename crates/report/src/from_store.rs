@@ -1,7 +1,7 @@
 //! Builds a page from a result store, which contains every number of the page.
 
 use crate::data::{self, MeasureInfo, OneAging, Page};
-use crate::{answer, from_experiment, from_metadata, from_series, from_tree, from_verify};
+use crate::{answer, from_experiment, from_metadata, from_series, from_tree, from_verify, method_rows};
 use results::measures::{self, Topic};
 use results::{Run, Store};
 use run::{Contrast, Differing, Error, Manifest, Means, Pair, ProfileResult, Replicates, SUBJECTS};
@@ -159,7 +159,7 @@ fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Err
             }
         }
     }
-    rows.extend(merged_rows(each));
+    rows.extend(method_rows::merged(each));
     Ok(rows)
 }
 
@@ -172,25 +172,6 @@ fn without_names(text: &str, name: &str) -> String {
         plain += part.trim_start_matches(|c: char| c.is_ascii_digit());
     }
     plain.replace(name, "NAME")
-}
-
-/// Merges rows of all comparisons: one row if all values agree, otherwise one per value, with the names of
-/// its comparisons.
-pub fn merged_rows(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
-    let mut rows: Vec<(String, String, Vec<&str>)> = Vec::new();
-    for (name, title, text) in each {
-        match rows.iter_mut().find(|row| (&row.0, &row.1) == (&title, &text)) {
-            Some((_, _, names)) => names.push(name),
-            None => rows.push((title, text, vec![name])),
-        }
-    }
-    rows.sort_by(|a, b| a.0.cmp(&b.0));
-    let alone = |title: &str| rows.iter().filter(|row| row.0 == title).count() == 1;
-    let said = |(title, text, names): &(String, String, Vec<&str>)| {
-        let title = if alone(title) { title.clone() } else { format!("{title}, {}", names.join(", ")) };
-        (title, text.clone())
-    };
-    rows.iter().map(said).collect()
 }
 
 fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
@@ -330,7 +311,7 @@ fn fit(fit: &Fit, label: fn(&str) -> String) -> Vec<data::FitBin> {
 
 #[cfg(test)]
 mod tests {
-    use super::{age, merged_rows, size, without_names};
+    use super::{age, size, without_names};
 
     #[test]
     fn equal_devices_and_images_read_alike() {
@@ -345,17 +326,5 @@ mod tests {
     fn bins_have_human_labels() {
         assert_eq!((age("0.1286"), size("8388608")), ("≤ 12.86 %".to_owned(), "≤ 8 MiB".to_owned()));
         assert_eq!((age("old"), size("large")), ("old".to_owned(), "large".to_owned()));
-    }
-
-    #[test]
-    fn equal_rows_are_merged_and_different_ones_named() {
-        let each = ["a", "b", "c"].into_iter().flat_map(|name| {
-            let reader = if name == "b" { "builtin" } else { "grep" };
-            [(name, "Scan".to_owned(), reader.to_owned()), (name, "Cold".to_owned(), "dropped".to_owned())]
-        });
-        let rows = merged_rows(each.collect());
-        let rows: Vec<(&str, &str)> =
-            rows.iter().map(|(title, text)| (title.as_str(), text.as_str())).collect();
-        assert_eq!(rows, [("Cold", "dropped"), ("Scan, a, c", "grep"), ("Scan, b", "builtin")]);
     }
 }

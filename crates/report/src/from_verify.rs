@@ -2,7 +2,7 @@
 //! day and by file size, as Smith and Seltzer (1997) plotted them, and their free extents.
 
 use crate::data::{Axis, Check, Experiment, Line, Plot, Point, Published};
-use crate::from_metadata;
+use crate::method_rows;
 use results::{Run, Store};
 use run::{Error, Verified};
 use std::collections::HashSet;
@@ -43,7 +43,7 @@ pub fn verify(run: &Run, verified: &Verified) -> Experiment {
             .collect(),
         method: [
             ("Command", run.command.clone()),
-            ("Parameters", from_metadata::words(&run.parameters)),
+            ("Parameters", method_rows::words(&run.parameters)),
             ("Real file system", verified.fs.clone()),
             ("Replayed on", verified.replayed_fs.clone()),
         ]

@@ -14,6 +14,7 @@ mod from_store;
 mod from_tree;
 mod from_verify;
 pub mod live;
+mod method_rows;
 mod page;
 
 pub use data::Page;
