@@ -2,10 +2,10 @@
 //! stops.
 
 use crate::progress::since_1970_s;
-use crate::{Progress, RunId, StoreLocation, Watch};
+use crate::{Pace, Progress, RunId, StoreLocation, Watch};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Interval between two heartbeats.
 const BEAT: Duration = Duration::from_secs(2);
@@ -28,6 +28,8 @@ struct State {
     /// The runs in progress, outermost first, with their start times.
     open: Vec<(RunId, f64)>,
     now: Progress,
+    /// The pace of the phase.
+    pace: Option<Pace>,
     ended: bool,
 }
 
@@ -40,7 +42,8 @@ impl Heartbeat {
         let mut state = self.shared.state();
         let now_s = since_1970_s(SystemTime::now());
         if state.open.is_empty() {
-            state.now = Progress { phase_begun_s: now_s, ..Progress::default() };
+            state.now = Progress::default();
+            state.pace = None;
         }
         state.open.push((run, now_s));
         drop(state);
@@ -84,7 +87,7 @@ fn beat(location: &StoreLocation, shared: &Shared) {
         if state.ended {
             return;
         }
-        let notes = state.notes(since_1970_s(SystemTime::now()));
+        let notes = state.notes(since_1970_s(SystemTime::now()), Instant::now());
         drop(state);
         if !notes.is_empty() {
             let open = || location.open().and_then(|store| store.disable_sync().map(|()| store)).ok();
@@ -99,10 +102,15 @@ fn beat(location: &StoreLocation, shared: &Shared) {
 
 impl State {
     /// The progress of each run in progress. Steps belong to the outermost run.
-    fn notes(&self, now_s: f64) -> Vec<(RunId, Progress)> {
+    fn notes(&self, now_s: f64, now: Instant) -> Vec<(RunId, Progress)> {
+        let recent_per_s = self.pace.as_ref().and_then(|pace| pace.per_s(now));
+        let left = self.pace.as_ref().zip(self.now.total).and_then(|(pace, total)| pace.left(now, total));
+        let steady_left_s = left.map(|left| left.as_secs_f64());
         let note = |(at, (run, begun_s)): (usize, &(RunId, f64))| {
             let steps = self.now.steps.filter(|_| at == 0);
-            (*run, Progress { at_s: now_s, begun_s: *begun_s, steps, ..self.now.clone() })
+            let progress = self.now.clone();
+            let (at_s, begun_s) = (now_s, *begun_s);
+            (*run, Progress { at_s, begun_s, steps, recent_per_s, steady_left_s, ..progress })
         };
         self.open.iter().enumerate().map(note).collect()
     }
@@ -117,14 +125,19 @@ pub struct RecordedProgress<'w> {
 impl Watch for RecordedProgress<'_> {
     fn phase(&mut self, name: &str, total: Option<u64>) {
         let mut state = self.shared.state();
-        let phase_begun_s = since_1970_s(SystemTime::now());
-        state.now = Progress { phase: name.to_owned(), phase_begun_s, done: 0, total, ..state.now.clone() };
+        state.now = Progress { phase: name.to_owned(), done: 0, total, ..state.now.clone() };
+        state.pace = Some(Pace::begin(Instant::now()));
         drop(state);
         self.watch.phase(name, total);
     }
 
     fn at(&mut self, done: u64) {
-        self.shared.state().now.done = done;
+        let mut state = self.shared.state();
+        state.now.done = done;
+        if let Some(pace) = &mut state.pace {
+            pace.at(Instant::now(), done);
+        }
+        drop(state);
         self.watch.at(done);
     }
 

@@ -5,6 +5,7 @@ mod export;
 mod heartbeat;
 mod machine;
 pub mod measures;
+mod pace;
 mod partial_results;
 mod progress;
 mod stats;
@@ -16,6 +17,7 @@ pub use export::{Format, export};
 pub use heartbeat::RecordedProgress;
 pub use machine::Machine;
 pub use measures::Measure;
+pub use pace::Pace;
 pub use partial_results::PartialResults;
 pub use progress::{Liveness, Progress, liveness};
 pub use stats::{

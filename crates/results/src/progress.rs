@@ -22,31 +22,33 @@ pub struct Progress {
     pub steps: Option<(u64, u64)>,
     /// The current phase.
     pub phase: String,
-    /// Start time of the phase.
-    pub phase_begun_s: f64,
     /// Completed part of the phase, in units of the phase.
     pub done: u64,
     /// Total size of the phase, if known.
     pub total: Option<u64>,
+    /// As [`Progress::per_s`].
+    #[serde(default)]
+    pub recent_per_s: Option<f64>,
+    /// As [`Progress::phase_left_s`].
+    #[serde(default)]
+    pub steady_left_s: Option<f64>,
 }
 
 impl Progress {
-    /// Rate of the phase, in units per second; `None` before the first unit.
+    /// Recent rate of the phase, in units per second; `None` before the first unit.
     pub fn per_s(&self) -> Option<f64> {
-        let took_s = self.at_s - self.phase_begun_s;
-        (self.done > 0 && took_s > 0.0).then(|| self.done as f64 / took_s)
+        self.recent_per_s
+    }
+
+    /// Estimated remaining seconds of the phase at the recent rate; `None` until that is steady.
+    pub fn phase_left_s(&self) -> Option<f64> {
+        self.steady_left_s
     }
 
     /// The completed share of the phase, from 0 to 1, if known.
     pub fn share(&self) -> Option<f64> {
         let total = self.total.filter(|&total| total > 0)?;
         Some((self.done as f64 / total as f64).min(1.0))
-    }
-
-    /// Estimated remaining seconds of the phase at the rate so far, if known.
-    pub fn phase_left_s(&self) -> Option<f64> {
-        let left = self.total?.saturating_sub(self.done);
-        Some(left as f64 / self.per_s()?)
     }
 
     /// Estimated remaining seconds of the run, with steps of equal length; without steps, of the phase.
@@ -56,7 +58,7 @@ impl Progress {
             Some((done, of)) => {
                 Some((self.at_s - self.begun_s) / done as f64 * of.saturating_sub(done) as f64)
             }
-            None => self.phase_left_s(),
+            None => self.steady_left_s,
         }
     }
 
@@ -136,14 +138,12 @@ mod tests {
     }
 
     #[test]
-    fn remaining_time_follows_from_the_rate_so_far() {
-        let phase =
-            Progress { at_s: 130.0, begun_s: 100.0, phase_begun_s: 120.0, done: 50, ..Progress::default() };
-        assert_eq!((phase.per_s(), phase.left_s(), phase.share()), (Some(5.0), None, None));
-        let known = Progress { total: Some(200), ..phase.clone() };
+    fn remaining_time_is_that_of_the_phase_or_of_the_steps() {
+        let phase = Progress { at_s: 130.0, begun_s: 100.0, done: 50, ..Progress::default() };
+        assert_eq!((phase.left_s(), phase.share()), (None, None));
+        let known = Progress { total: Some(200), steady_left_s: Some(30.0), ..phase.clone() };
         assert_eq!((known.left_s(), known.share()), (Some(30.0), Some(0.25)));
-        let steps = Progress { steps: Some((3, 12)), ..known };
-        assert_eq!((steps.left_s(), steps.phase_left_s()), (Some(90.0), Some(30.0)));
+        assert_eq!(Progress { steps: Some((3, 12)), ..known }.left_s(), Some(90.0));
         assert_eq!(Progress { steps: Some((0, 12)), ..phase }.left_s(), None);
     }
 

@@ -6,7 +6,7 @@ use super::outcome::{ProfileOutcome, StoppedBy};
 use super::rank_group::{Job, Next, Part, RankGroup};
 use super::rollback::roll_back;
 use crate::{AgingStats, Conditions, Driver, Error, Plan, ResumePoint, Segment, Site, Terms};
-use replay::{Failure, Flow, Options, Replay, StopReason};
+use replay::{Data, Failure, Flow, Options, Replay, StopReason};
 use std::time::Instant;
 use trace::Source as _;
 
@@ -197,11 +197,13 @@ impl ProfileDriver {
     fn fill(&mut self, site: &mut Site, options: &Options) -> Result<(), Error> {
         let start = Instant::now();
         site.observer.save(&ResumePoint { done: self.done(), redo_to: self.redo_to, filling: true })?;
-        site.observer.phase("filling", None);
+        // Small files may hold their data already: the total is what all files hold.
+        let preallocates = self.terms.data != Data::Write;
+        site.observer.phase("filling, MiB", preallocates.then_some(self.plan.live_bytes >> 20));
         RankGroup::new(site.group).step(Next::Fill)?;
         let root = site.target.root();
         let filled = replay::fill_shard(root, options.seed, options.threads, options.shard, &mut |bytes| {
-            site.observer.at(bytes);
+            site.observer.at(bytes >> 20);
             if disk::interrupted() { Flow::Stop } else { Flow::Continue }
         })?;
         let filled = RankGroup::new(site.group).gather(&Part { errors: filled.errors, ..Part::of(&[]) })?;
