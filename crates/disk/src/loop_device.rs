@@ -2,6 +2,7 @@
 
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
+use crate::observe::observed;
 use crate::read_ahead::ReadAhead;
 use crate::registry::{Entry, EntryGuard, Session};
 use rustix::fs::{fstat, major, minor};
@@ -79,7 +80,8 @@ impl LoopDevice {
             return Err(Error::Device { device: image.clone(), why });
         }
         let recorded = session.record(Entry::Loop { backing: image.clone() })?;
-        let (device, handle) = configure(image, flags)?;
+        let command = || format!("losetup --find {}", image.display());
+        let (device, handle) = observed(command, || configure(image, flags))?;
         let numbers = fstat(&handle).context("checking", &device)?.st_rdev;
         let mut this = LoopDevice {
             device,

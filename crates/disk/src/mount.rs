@@ -3,6 +3,7 @@
 //! Uses the newer mount API of the kernel, because it reports invalid options in plain text.
 
 use crate::error::{Error, IoContext};
+use crate::observe::observed;
 use crate::registry::{Entry, EntryGuard, Session};
 use rustix::fs::CWD;
 use rustix::io::Errno;
@@ -81,10 +82,17 @@ impl Mount {
     /// Mounts the file system again after [`Mount::unmount`].
     pub fn mount(&mut self) -> Result<(), Error> {
         if !self.mounted {
-            self.try_mount()?;
+            observed(|| self.command(), || self.try_mount())?;
             self.mounted = true;
         }
         Ok(())
+    }
+
+    /// The command that mounts it.
+    fn command(&self) -> String {
+        let options = self.options.join(",");
+        let options = if options.is_empty() { options } else { format!(" -o {options}") };
+        format!("mount -t {}{options} {} {}", self.kind, self.device.display(), self.dir.display())
     }
 
     fn try_mount(&self) -> Result<(), Error> {
@@ -185,6 +193,10 @@ fn words(error: Errno) -> String {
 
 /// Unmounts the file system on `dir`; waits for short-lived users.
 pub fn unmount(dir: &Path) -> Result<(), Error> {
+    observed(|| format!("umount {}", dir.display()), || try_unmount(dir))
+}
+
+fn try_unmount(dir: &Path) -> Result<(), Error> {
     for wait_ms in [1, 10, 50, 100, 200, 500, 1000, 0] {
         match rustix::mount::unmount(dir, UnmountFlags::NOFOLLOW) {
             Err(Errno::BUSY) => std::thread::sleep(Duration::from_millis(wait_ms)),

@@ -1,6 +1,7 @@
 //! External programs, with an error that names the package of a missing program.
 
 use crate::error::{Error, IoContext};
+use crate::observe::{in_words, observed};
 use rustix::fs::Access;
 use std::io;
 use std::path::Path;
@@ -23,7 +24,8 @@ pub fn require_tool(name: &str, package: &'static str) -> Result<(), Error> {
 /// Runs `command` to completion. If the program is missing, the error names its Debian package.
 pub fn run_tool(command: &mut Command, package: &'static str) -> Result<Output, Error> {
     let tool = command.get_program().to_owned();
-    match command.output() {
+    let words = in_words(command);
+    match observed(|| words, || command.output()) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             Err(Error::MissingTool { tool: tool.to_string_lossy().into_owned(), package })
         }

@@ -46,7 +46,7 @@ pub struct Scan {
 /// must be taken before that.
 pub fn scan(root: &Path, reader: Reader, census: &Census) -> Result<Scan> {
     let spent = match reader {
-        Reader::Grep => grep(root, None)?,
+        Reader::Grep => observed_grep(root, None)?,
         Reader::Builtin => read_all(root)?,
     };
     Ok(Scan::of(reader, spent, census))
@@ -55,7 +55,7 @@ pub fn scan(root: &Path, reader: Reader, census: &Census) -> Result<Scan> {
 /// Reads the tree below `root` with `grep` within a memory limit, and measures the time. The caller controls the state of the
 /// caches: pages that another process has already read do not count against the limit.
 pub fn scan_limited(root: &Path, census: &Census, limit: &MemoryLimit) -> Result<Scan> {
-    Ok(Scan::of(Reader::Grep, grep(root, Some(limit))?, census))
+    Ok(Scan::of(Reader::Grep, observed_grep(root, Some(limit))?, census))
 }
 
 impl Scan {
@@ -78,6 +78,10 @@ impl Scan {
 struct Spent {
     wall: Duration,
     cpu: Duration,
+}
+
+fn observed_grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
+    disk::observed(|| format!("grep -r -F -e RANDOM -- {}", root.display()), || grep(root, limit))
 }
 
 /// Searches the tree for a random string.
