@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The longest time, 30 years with some to spare.
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 
-/// Parses a size in bytes: a number, optionally followed by KiB, MiB, GiB or TiB (or K, M, G, T with the same meaning). A fraction of a
-/// byte is dropped.
+/// Parses a size in bytes: a number, optionally followed by KiB, MiB, GiB or TiB (or K, M, G, T with the same meaning), or by kB, MB, GB or
+/// TB, which are powers of 1000. A fraction of a byte is dropped.
 ///
 /// # Errors
 /// If the text is not a size, or the size is less than 1 byte or not less than 8 EiB.
@@ -17,13 +17,15 @@ pub fn size(text: &str) -> Result<u64, String> {
     let complete = match split(text).1 {
         "" => Some(format!("{text}B")),
         "K" | "k" | "M" | "G" | "T" => Some(format!("{text}iB")),
-        "B" | "KiB" | "MiB" | "GiB" | "TiB" => Some(text.to_owned()),
+        "B" | "KiB" | "MiB" | "GiB" | "TiB" | "kB" | "KB" | "MB" | "GB" | "TB" => Some(text.to_owned()),
         _ => None,
     };
     match complete.and_then(|text| text.parse().ok()) {
         Some(ByteSize(bytes)) if (1..1 << 63).contains(&bytes) => Ok(bytes),
         Some(_) => Err("a size is at least 1 byte and less than 8 EiB".to_owned()),
-        None => Err(format!("{text:?} is not a size; use a number with KiB, MiB, GiB or TiB, as in 64KiB")),
+        None => Err(format!(
+            "{text:?} is not a size; use a number with KiB, MiB, GiB or TiB, as in 64KiB, or with kB, MB, GB or TB"
+        )),
     }
 }
 
@@ -83,13 +85,20 @@ mod tests {
             ("0.5M", 1 << 19),
             ("2GiB", 1 << 31),
             ("1TiB", 1 << 40),
+            ("1G", 1 << 30),
+            ("1GB", 1_000_000_000),
+            ("1.5 kB", 1500),
+            ("16KB", 16_000),
+            ("2TB", 2_000_000_000_000),
             ("9007199254740993", 9_007_199_254_740_993),
             ("8388607T", 8_388_607 << 40),
         ] {
             assert_eq!(size(text), Ok(bytes), "{text}");
         }
-        let not_a_size =
-            ["", "-1", "+1", "GiB", ".", "1.2.3", "5 apples", "1e3", "16kb", "1MB", "1 000", "1KiBiB", "nan"];
+        let not_a_size = [
+            "", "-1", "+1", "GiB", ".", "1.2.3", "5 apples", "1e3", "16kb", "1mb", "1gib", "1 000", "1KiBiB",
+            "nan",
+        ];
         for (bad, why) in not_a_size.map(|bad| (bad, "KiB, MiB, GiB or TiB")).into_iter().chain(
             ["0", "0.1B", "8388608TiB", "9999999TiB", "99999999999999999999"]
                 .map(|bad| (bad, "at least 1 byte")),
