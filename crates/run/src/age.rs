@@ -1,11 +1,13 @@
 //! Ages a file system: make, work in rounds, measure between rounds, check.
 
 mod begin;
+mod expected;
 mod outcome;
 mod plan_only;
 mod profile_result;
 mod spec;
 
+pub use expected::ExpectedTime;
 pub use outcome::{Aged, RoundsResult};
 pub use plan_only::{Planned, plan_only};
 pub use profile_result::ProfileResult;

@@ -39,7 +39,8 @@ pub use self::bench::{
     import_metadata, metadata, metadata_on, metadata_side,
 };
 pub use age::{
-    AgeSpec, Aged, MeasureRounds, Planned, ProfileResult, RoundsResult, age, age_among, plan_only,
+    AgeSpec, Aged, ExpectedTime, MeasureRounds, Planned, ProfileResult, RoundsResult, age, age_among,
+    plan_only,
 };
 pub use aged_pair::Subject;
 pub use compare::{

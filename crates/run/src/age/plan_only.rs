@@ -1,5 +1,6 @@
 //! Planning without a file system.
 
+use super::expected::{ExpectedTime, expected_time};
 use super::{AgeSpec, ProfileResult};
 use crate::site::Bridge;
 use crate::{Error, messages};
@@ -17,6 +18,8 @@ pub struct Planned {
     pub planned_operations_per_s: f64,
     /// Peak memory use of this process, in bytes.
     pub peak_rss_bytes: u64,
+    /// How long the aging would take, if an earlier one tells.
+    pub expected: Option<ExpectedTime>,
 }
 
 /// Plans a whole aging by a profile. Creates nothing except the trace, if one is requested.
@@ -33,7 +36,8 @@ pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error
         error => error.into(),
     })?;
     let aged = ProfileResult::new(spec, outcome, None);
-    Ok(Planned { aged, planned_operations_per_s, peak_rss_bytes: peak_rss_bytes() })
+    let expected = expected_time(spec, &aged)?;
+    Ok(Planned { aged, planned_operations_per_s, peak_rss_bytes: peak_rss_bytes(), expected })
 }
 
 /// `VmHWM` of this process; 0 if the kernel does not report it.
