@@ -1,17 +1,20 @@
-//! `senesce doctor`.
+//! `senesce doctor`: what works on this machine, what does not, and the commands that repair it.
 
 use crate::args::Json;
 use crate::output;
 use anyhow::Result;
 use serde::Serialize;
+use std::path::Path;
 
 /// The result of one check.
 #[derive(Serialize)]
 struct Finding {
     what: String,
     works: bool,
-    /// What needs it, or how to install it if it is missing.
+    /// What works with it, or what does not work without it and why.
     detail: String,
+    /// The command that repairs it; `None` if it works, or if no command is known.
+    repair: Option<String>,
 }
 
 pub fn run(args: &Json) -> Result<()> {
@@ -19,106 +22,177 @@ pub fn run(args: &Json) -> Result<()> {
     if args.json {
         return output::json(&findings);
     }
-    output::table(
-        &["", "", ""],
-        findings.into_iter().map(|f| vec![if f.works { "✓" } else { "✗" }.to_owned(), f.what, f.detail]),
-    )
+    let row = |finding: &Finding| {
+        let mark = if finding.works { "✓" } else { "✗" };
+        [mark, &finding.what, &finding.detail].map(str::to_owned).to_vec()
+    };
+    output::table(&["", "needs", "for"], findings.iter().map(row))?;
+    let broken: Vec<&Finding> = findings.iter().filter(|finding| !finding.works).collect();
+    if broken.is_empty() {
+        return output::line("\nEverything works.");
+    }
+    output::line(&format!("\n{} of {} do not work. To repair:", broken.len(), findings.len()))?;
+    let repair = |finding: &&Finding| {
+        vec![
+            finding.what.clone(),
+            finding.repair.clone().unwrap_or_else(|| "no command known; see above".to_owned()),
+        ]
+    };
+    output::table(&["", ""], broken.iter().map(repair))
 }
 
 fn findings() -> Vec<Finding> {
-    let root = rustix::process::geteuid().is_root();
-    let mut findings = vec![
-        finding(
-            "root",
-            root,
-            "images, devices and cold caches",
-            "run as root; without root only --dir works",
-        ),
-        finding(
-            "loop devices",
-            std::path::Path::new("/dev/loop-control").exists(),
-            "file systems on images",
-            "load the kernel module loop (modprobe loop)",
-        ),
-    ];
-    let fuse = std::fs::File::options().read(true).write(true).open("/dev/fuse");
-    findings.push(finding(
-        "FUSE",
-        root && fuse.is_ok(),
-        "modelled disks (--disk)",
-        "load the kernel module fuse (modprobe fuse), and run as root",
-    ));
-    // Only computes the expected hardening: applying it would change this process.
-    let lacks = disk::modelled::Hardening::expected().lacks();
-    let remedy = format!("{}; in a container, grant the capability", lacks.as_deref().unwrap_or_default());
-    findings.push(finding("hardening", lacks.is_none(), "modelled disks outlast want of memory", &remedy));
-    let traced = probe::blocktrace::available();
-    let detail = traced.clone().err().unwrap_or_default();
-    findings.push(finding("block tracepoints", traced.is_ok(), "dynamic layout scores", &detail));
-    findings.push(finding(
-        "grep",
-        on_path("grep"),
-        "scans with grep -r",
-        "apt install grep, or use --reader builtin",
-    ));
-    let limited = disk::MemoryLimit::available();
-    let remedy = limited.as_ref().err().map(ToString::to_string).unwrap_or_default();
-    findings.push(finding("memory limits", limited.is_ok(), "warm scans with little memory", &remedy));
-    findings.push(finding("fio", on_path("fio"), "fio jobs on aged images", "apt install fio"));
-    findings.push(finding("git", on_path("git"), "git histories, pulled live", "apt install git"));
-    findings.push(finding("curl", on_path("curl"), "saved images of remote catalogues", "apt install curl"));
-    findings.push(machine());
-    for kind in fs::kinds() {
-        if !fs::can_mount(*kind) {
-            findings.push(in_machine(*kind));
-            continue;
-        }
-        let ready = fs::ready(*kind);
-        let remedy = ready.as_ref().err().map(ToString::to_string).unwrap_or_default();
-        let what = kind.name();
-        let version = if ready.is_ok() { kind.version() } else { String::new() };
-        findings.push(finding(what, ready.is_ok(), &version, &remedy));
-    }
-    let dovecot = workload::mail::find_dovecot();
-    let remedy = dovecot.as_ref().err().map(ToString::to_string).unwrap_or_default();
-    findings.push(finding("Dovecot", dovecot.is_ok(), "aging by mail, live", &remedy));
-    let free = disk::free_bytes(std::path::Path::new("/dev/shm"));
-    let detail =
-        free.as_ref().map(|f| format!("{} for images (--memory)", input::bytes(*f))).unwrap_or_default();
-    findings.push(finding("/dev/shm", free.is_ok(), &detail, "mount a tmpfs there for images in memory"));
+    let mut findings = machine();
+    findings.extend(programs());
+    findings.extend(fs::kinds().iter().map(|kind| file_system(*kind)));
     findings
 }
 
-/// Whether virtual machines can be started. Does not check KVM; the start of a virtual machine does.
-fn machine() -> Finding {
-    let (qemu, kernel) = (vm::qemu_version(), vm::Kernel::find(&[]));
-    let release = kernel.as_ref().ok().and_then(|kernel| kernel.release().ok());
-    let detail = match (&qemu, release) {
-        (Ok(qemu), Some(release)) => {
-            format!("QEMU {qemu}, Linux {release}: file systems missing in this kernel")
-        }
-        _ => String::new(),
+/// What the kernel and the container provide.
+fn machine() -> Vec<Finding> {
+    let root = rustix::process::geteuid().is_root();
+    let looped = Path::new("/dev/loop-control").exists();
+    let fuse = std::fs::File::options().read(true).write(true).open("/dev/fuse").is_ok();
+    // Only computes the expected hardening: applying it would change this process.
+    let lacks = disk::modelled::Hardening::expected().lacks();
+    let traced = probe::blocktrace::available();
+    let limited = disk::MemoryLimit::available();
+    let shm = disk::free_bytes(Path::new("/dev/shm"));
+    vec![
+        check("root", root, "images, devices and cold caches", "only --dir works", Some("sudo -i")),
+        check("loop devices", looped, "file systems in image files", "only --dir and --device work", Some("modprobe loop")),
+        check("FUSE", root && fuse, "modelled disks (--disk) and betreefs", "neither works", Some(if root { "modprobe fuse" } else { "sudo -i" })),
+        Finding {
+            what: "protected servers".to_owned(),
+            works: lacks.is_none(),
+            detail: lacks.map_or_else(
+                || "modelled disks when memory is short".to_owned(),
+                |lacks| format!("modelled disks may hang when memory is short: {lacks}; in a container, grant it these capabilities"),
+            ),
+            repair: None,
+        },
+        Finding {
+            what: "request traces".to_owned(),
+            works: traced.is_ok(),
+            detail: traced.err().map_or_else(
+                || "dynamic layout scores and modelled times".to_owned(),
+                |why| format!("no dynamic layout scores and modelled times: {why}"),
+            ),
+            repair: None,
+        },
+        Finding {
+            what: "memory limits".to_owned(),
+            works: limited.is_ok(),
+            detail: limited.err().map_or_else(|| "warm scans (probe warm-scan)".to_owned(), |why| format!("no warm scans: {why}")),
+            repair: None,
+        },
+        Finding {
+            what: "/dev/shm".to_owned(),
+            works: shm.is_ok(),
+            detail: shm.as_ref().map_or_else(
+                |_| "no images in memory".to_owned(),
+                |free| format!("images in memory (--memory), {} free", input::bytes(*free)),
+            ),
+            repair: shm.is_err().then(|| "mount -t tmpfs tmpfs /dev/shm".to_owned()),
+        },
+    ]
+}
+
+/// Programs of other packages, and virtual machines.
+fn programs() -> Vec<Finding> {
+    let program = |name, works, fails| {
+        let repair = format!("apt install {name}");
+        check(name, on_path(name), works, fails, Some(&repair))
     };
-    let wrong = qemu.err().or(kernel.err()).map(|e| e.to_string());
-    finding("virtual machines", wrong.is_none(), &detail, wrong.as_deref().unwrap_or_default())
+    let dovecot = workload::mail::find_dovecot();
+    let repair = match &dovecot {
+        Err(workload::Error::Disk(error)) => install(error),
+        _ => None,
+    };
+    vec![
+        program("grep", "cold scans", "scans need --reader builtin"),
+        program("fio", "fio jobs (bench fio)", "no fio jobs"),
+        program("git", "real git (age --git --live)", "no aging by the real git"),
+        program("curl", "images of catalogues (image fetch)", "no images of remote catalogues"),
+        Finding {
+            what: "Dovecot".to_owned(),
+            works: dovecot.is_ok(),
+            detail: match &dovecot {
+                Ok(_) => "a real mail server (age --mail --live)".to_owned(),
+                Err(why) => format!("no aging by a real mail server: {why}"),
+            },
+            repair,
+        },
+        virtual_machines(),
+    ]
 }
 
-/// Whether a virtual machine can provide a file system that this kernel lacks.
-fn in_machine(kind: &dyn fs::FileSystem) -> Finding {
-    let release = vm::Kernel::find(&kind.modules()).and_then(|kernel| kernel.release());
-    let tools = fs::require_tools(kind);
-    let detail = format!(
-        "in a virtual machine, Linux {}: {}",
-        release.as_deref().unwrap_or_default(),
-        kind.version().split(';').next().unwrap_or_default()
-    );
-    let wrong = release.err().map(|e| e.to_string()).or(tools.err().map(|e| e.to_string()));
-    let remedy = format!("not supported by this kernel; {}", wrong.as_deref().unwrap_or_default());
-    finding(kind.name(), wrong.is_none(), &detail, &remedy)
+/// Whether virtual machines can be started. Does not check KVM; the start of a virtual machine does.
+fn virtual_machines() -> Finding {
+    let (qemu, kernel) = (vm::qemu_version(), vm::Kernel::find(&[]));
+    let repair = qemu.as_ref().err().or(kernel.as_ref().err()).and_then(repair_of_machine);
+    let release = kernel.and_then(|kernel| kernel.release());
+    let (works, detail) = match (qemu, release) {
+        (Ok(qemu), Ok(release)) => {
+            (true, format!("file systems that this kernel lacks (QEMU {qemu}, Linux {release})"))
+        }
+        (Err(why), _) | (_, Err(why)) => (false, format!("no other kernels: {why}")),
+    };
+    Finding { what: "virtual machines".to_owned(), works, detail, repair }
 }
 
-fn finding(what: &str, works: bool, good_for: &str, remedy: &str) -> Finding {
-    Finding { what: what.to_owned(), works, detail: if works { good_for } else { remedy }.to_owned() }
+/// Whether a file system can be made, here or in a virtual machine.
+fn file_system(kind: &dyn fs::FileSystem) -> Finding {
+    let what = kind.name().to_owned();
+    let aging = |version: &str| format!("--fs {what} ({version})");
+    let broken = |why: String, repair| Finding { what: what.clone(), works: false, detail: why, repair };
+    let tools = if fs::can_mount(kind) { fs::ready(kind) } else { fs::require_tools(kind) };
+    if let Err(why) = tools {
+        let repair = match &why {
+            fs::Error::Disk(error) => install(error),
+            fs::Error::NeedsRoot(_) => Some("sudo -i".to_owned()),
+            _ => None,
+        };
+        return broken(why.to_string(), repair);
+    }
+    let version = kind.version();
+    if fs::can_mount(kind) {
+        return Finding { what: what.clone(), works: true, detail: aging(&version), repair: None };
+    }
+    match vm::Kernel::find(&kind.modules()).and_then(|kernel| kernel.release()) {
+        Ok(release) => {
+            let tool = version.split(';').next().unwrap_or_default();
+            let detail = aging(&format!("{tool}; in a virtual machine, Linux {release}"));
+            Finding { what: what.clone(), works: true, detail, repair: None }
+        }
+        Err(why) => broken(format!("not in this kernel; {why}"), repair_of_machine(&why)),
+    }
+}
+
+/// The command that repairs virtual machines.
+fn repair_of_machine(error: &vm::Error) -> Option<String> {
+    match error {
+        vm::Error::Disk(error) => install(error),
+        vm::Error::NoKernel { .. } => Some("scripts/setup vm".to_owned()),
+        _ => None,
+    }
+}
+
+/// The command that installs a missing program.
+fn install(error: &disk::Error) -> Option<String> {
+    match error {
+        disk::Error::MissingTool { package, .. } => Some(format!("apt install {package}")),
+        _ => None,
+    }
+}
+
+fn check(what: &str, works: bool, good_for: &str, broken: &str, repair: Option<&str>) -> Finding {
+    Finding {
+        what: what.to_owned(),
+        works,
+        detail: if works { good_for } else { broken }.to_owned(),
+        repair: repair.filter(|_| !works).map(str::to_owned),
+    }
 }
 
 fn on_path(program: &str) -> bool {
