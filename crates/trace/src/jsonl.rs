@@ -16,6 +16,11 @@ use crate::{BATCH, Error, Op, Source};
 /// many gigabytes, must not fill the memory before it is rejected.
 const LONGEST_LINE: u64 = 1024;
 
+/// An operation as the object of its line.
+pub fn op_to_json(op: &Op) -> serde_json::Value {
+    serde_json::to_value(Row::from(op)).expect("a row is plain data")
+}
+
 /// Writes every operation of `source` as one line of JSON; returns the number of operations.
 pub fn write_jsonl(mut source: impl Source, out: impl Write) -> Result<u64, Error> {
     let mut out = BufWriter::new(out);

@@ -26,7 +26,7 @@ pub use blobs::{BlobPack, BlobPackWriter};
 pub use check::ValidatingSource;
 pub use digest::{DigestingSource, TraceDigest};
 pub use error::Error;
-pub use jsonl::{JsonlReader, write_jsonl};
+pub use jsonl::{JsonlReader, op_to_json, write_jsonl};
 pub use labels::{BlobId, FileLabel, Labels, is_valid_name};
 pub use meta::{TraceInfo, TraceSummary};
 pub use op::{Content, DirId, FileId, Op, ROOT, dir_name, file_name};
