@@ -32,7 +32,7 @@ fn scores_below(fs: &str, how: &str) {
     assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy must be deleted");
     lab.nothing_left();
 
-    lab.run("report --work work -o page.html");
+    assert_eq!(lab.json("report --work work -o page.html")["report"], "page.html");
     let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
     assert!(page.contains(fs) && page.contains("agrawal") && !page.contains("src=\"http"));
     let csv = lab.run("export --work work");

@@ -40,6 +40,7 @@ mod serve;
 mod snapshots;
 mod stores;
 mod strange_images;
+mod terminal;
 mod verify;
 mod workloads;
 mod zfs;

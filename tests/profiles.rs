@@ -39,13 +39,12 @@ fn captured_profile_can_be_aged() {
 }
 
 #[test]
-fn man_pages_completions_and_help_come_from_one_table() {
+fn man_pages_and_help_come_from_one_table() {
     let lab = Lab::new();
     lab.run("man pages");
     let page = std::fs::read_to_string(lab.path().join("pages/senesce-age.1")).unwrap();
-    assert!(page.contains("overwrites") && page.contains(".TH"));
-    for shell in ["bash", "zsh", "fish"] {
-        assert!(lab.run(&format!("completions {shell}")).contains("free-space"), "{shell}");
+    for part in [".TH", "overwrites", ".SH EXAMPLES", ".SH \"EXIT STATUS\"", ".SH ENVIRONMENT", ".SH FILES"] {
+        assert!(page.contains(part), "{part}: {page}");
     }
     assert!(lab.run("age --help").contains("--plan-only"));
     assert!(lab.run("doctor").contains("loop devices"));

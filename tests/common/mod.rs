@@ -20,6 +20,13 @@ pub fn document(line: &str, output: &Output) -> Value {
     document
 }
 
+/// Parses the error that a command with `--json` printed, and checks it against the schema.
+pub fn error_object(line: &str) -> Value {
+    let error = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+    schemas::check_as("error", &error);
+    error
+}
+
 /// A private directory of a test: in memory if available, so that images need no disk.
 pub struct Lab {
     dir: TempDir,
@@ -49,7 +56,9 @@ impl Lab {
             .args(args)
             .current_dir(self.path())
             .env("SENESCE_RUN_DIR", self.path().join("run"))
-            .env("SENESCE_IMAGES", self.path().join("library"));
+            .env("SENESCE_IMAGES", self.path().join("library"))
+            .env("XDG_CONFIG_HOME", self.path().join("config"))
+            .env_remove("SENESCE_WORK");
         command
     }
 

@@ -13,17 +13,22 @@ use serde_json::{Map, Value, json};
 /// Fails unless the document printed by a command conforms to the schema of the command.
 pub fn check(line: &str, document: &Value) {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let command = command(&sources, line);
-    let path = sources.join("docs/schemas/v1").join(format!("{}.json", command.replace(' ', "-")));
+    check_as(&command(&sources, line), document);
+}
+
+/// Fails unless a document conforms to the schema of a command, or to that of errors.
+pub fn check_as(name: &str, document: &Value) {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = sources.join("docs/schemas/v1").join(format!("{}.json", name.replace(' ', "-")));
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        return update(&path, &command, document);
+        return update(&path, name, document);
     }
-    let schema = load(&path).unwrap_or_else(|| panic!("senesce {line} has no schema {}", path.display()));
+    let schema = load(&path).unwrap_or_else(|| panic!("senesce {name} has no schema {}", path.display()));
     let mut wider = schema.clone();
     widen(&mut wider, document);
     assert!(
         wider == schema,
-        "senesce {line} does not conform to {}: {}",
+        "senesce {name} does not conform to {}: {}",
         path.display(),
         first_change(&schema, &wider, "$")
     );

@@ -6,11 +6,13 @@ mod bench;
 mod betreefs;
 mod compare_layout;
 mod disk;
+pub mod examples;
 mod experiment;
 mod extract;
 mod ffs;
 mod files;
 mod from_snapshots;
+mod help;
 mod image;
 mod mail;
 mod measure;
@@ -44,8 +46,10 @@ pub use served::*;
 pub use verify::*;
 pub use workload::*;
 
+use crate::config::{self, WORK};
+use crate::messages::Level;
 use ::results::StoreLocation;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +65,30 @@ use std::path::{Path, PathBuf};
 pub struct Senesce {
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub level: LevelArgs,
+}
+
+/// How much is printed beside the results.
+#[derive(Args)]
+#[command(next_help_heading = "Global options")]
+pub struct LevelArgs {
+    /// Print only results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Also print the commands that are run, with their times
+    #[arg(short, long, global = true)]
+    verbose: bool,
+}
+
+impl LevelArgs {
+    pub fn level(&self) -> Level {
+        match (self.quiet, self.verbose) {
+            (true, _) => Level::Quiet,
+            (_, true) => Level::Verbose,
+            _ => Level::Normal,
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -149,12 +177,39 @@ pub fn argv() -> Vec<OsString> {
     words
 }
 
+/// The command line, with its help in order and with examples.
+pub fn command() -> clap::Command {
+    examples::add(help::arrange(Senesce::command()))
+}
+
+/// Whether the command line asks for more messages, also if it is not parsed.
+pub fn wants_verbose(argv: &[OsString]) -> bool {
+    let is_verbose = |word: &OsString| {
+        let word = word.to_string_lossy();
+        word == "--verbose" || (word.starts_with('-') && !word.starts_with("--") && word.contains('v'))
+    };
+    argv.iter().any(is_verbose)
+}
+
+/// Whether the command prints JSON, also if it cannot be parsed.
+pub fn wants_json(argv: &[OsString]) -> bool {
+    argv.iter().take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
 /// Where results are.
 #[derive(Args, Clone)]
 pub struct Work {
     /// Work directory: images, manifests and the result store
-    #[arg(long, value_name = "DIR", default_value = "senesce-work")]
+    #[arg(long, value_name = "DIR", default_value = WORK)]
     pub work: PathBuf,
+}
+
+impl Work {
+    /// The option as the next command needs it; empty for the default.
+    pub fn option(&self) -> String {
+        let work = self.work.display();
+        if self.work == config::work_dir() { String::new() } else { format!(" --work {work}") }
+    }
 }
 
 /// Where the store of results is.

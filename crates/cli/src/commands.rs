@@ -26,13 +26,17 @@ mod trace;
 mod verify;
 mod vm_dispatch;
 
+pub use compare::complete;
+pub use generate::COMPLETE_VARIABLE;
 pub use vm_dispatch::FailedInVm;
 
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
+use crate::messages;
 use anyhow::{Result, bail};
 
 /// Runs the given command.
 pub fn run(args: Senesce) -> Result<()> {
+    messages::set_level(args.level.level());
     let runs = matches!(
         args.command,
         Command::Age(_)

@@ -2,11 +2,20 @@
 
 mod args;
 mod commands;
+mod completion;
+mod config;
+mod failure;
+mod messages;
 mod output;
 mod progress;
 mod units;
+mod version;
 
-use clap::Parser as _;
+use args::Senesce;
+use clap::FromArgMatches as _;
+use clap::error::ErrorKind;
+use clap_complete::CompleteEnv;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -14,37 +23,30 @@ fn main() -> ExitCode {
     if vm::is_init() {
         vm::init();
     }
-    let args = args::Senesce::parse_from(args::argv());
-    let status = match commands::run(args) {
-        Ok(()) => 0,
-        // The reader closed the pipe, as `head` does.
-        Err(error) if is_broken_pipe(&error) => 0,
-        Err(error) => match error.downcast_ref() {
-            // The command in the virtual machine has already printed the error.
-            Some(commands::FailedInVm(status)) => *status,
-            None => {
-                // Prints one line, even if the error contains several lines of tool output.
-                let message = message(&error);
-                let lines: Vec<&str> = message.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-                eprintln!("senesce: {}", lines.join("; "));
-                1
-            }
-        },
-    };
+    complete();
+    let argv = args::argv();
+    let json = args::wants_json(&argv);
+    let status = run(argv).map_or_else(|error| failure::report(&error, json), |()| 0);
     ranks::mpi::finalize(status == 0);
     ExitCode::from(status)
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
+fn run(argv: Vec<OsString>) -> anyhow::Result<()> {
+    let config = config::Config::load()?;
+    match config.apply(args::command()).try_get_matches_from(&argv) {
+        Err(error) if error.kind() == ErrorKind::DisplayVersion && args::wants_verbose(&argv) => {
+            output::line(&version::long())
+        }
+        matches => commands::run(Senesce::from_arg_matches(&matches?)?),
+    }
 }
 
-/// Joins the error and its causes, without causes that the text so far already contains.
-fn message(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
-        "" => cause,
-        text if text.contains(&cause) => text.to_owned(),
-        text => format!("{text}: {cause}"),
-    })
+/// Answers a shell that asks for completions, and exits.
+fn complete() {
+    let command = || match config::Config::load() {
+        Ok(config) => completion::add(config.apply(args::command())),
+        // The shell has no place for an error.
+        Err(_) => completion::add(args::command()),
+    };
+    CompleteEnv::with_factory(command).var(commands::COMPLETE_VARIABLE).bin("senesce").complete();
 }

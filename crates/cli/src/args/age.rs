@@ -23,6 +23,9 @@ pub struct Demo {
     /// Random seed of the first aging
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Default size of a file system.
@@ -37,7 +40,8 @@ pub const SEED: u64 = 42;
 #[derive(Args)]
 #[command(group(ArgGroup::new("erase_or_resume").args(["erase", "resume"]).multiple(true)))]
 pub struct Age {
-    #[arg(long, value_name = "KIND", default_value = "ext4", help = fs_help())]
+    /// File system, such as ext4, xfs or btrfs
+    #[arg(long, value_name = "KIND", default_value = "ext4", long_help = fs_help())]
     pub fs: String,
     /// Size of the file system
     #[arg(long, value_name = "SIZE", default_value = SIZE, value_parser = units::size)]
@@ -112,7 +116,9 @@ pub struct Age {
     /// Confirm that DEV may be erased; must be spelled as in --device
     #[arg(long, value_name = "DEV")]
     pub erase: Option<String>,
-    /// Continue an interrupted aging, or age further with changed options
+    /// Continue an interrupted aging, or age further
+    ///
+    /// Changed options, such as --overwrites or --profile, age a complete file system further.
     #[arg(long)]
     pub resume: bool,
     /// Save the operation trace to FILE

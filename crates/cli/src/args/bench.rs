@@ -88,7 +88,9 @@ pub struct Metadata {
     /// Repeats of the benchmark phase
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub repeats: u32,
-    /// Object size: 3900, 1KiB..64KiB (uniform), or lognormal:4KiB:1.5 (median, sigma)
+    /// Object size in bytes, a range, or a distribution
+    ///
+    /// Such as 3900, 1KiB..64KiB (uniform), or lognormal:4KiB:1.5 (median, sigma).
     #[arg(long, value_name = "SIZE", default_value = "3900", value_parser = units::sizes)]
     pub object_size: SizeDistribution,
     /// Rank distance between writer and reader
@@ -143,7 +145,9 @@ pub struct Metadata {
     /// Work directory whose store keeps the results
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
-    /// Compare this aged file system with its unaged copy: an image of `senesce age`, or its name in --work
+    /// Compare this aged file system with its unaged copy
+    ///
+    /// An image of `senesce age`, or its name in --work.
     #[arg(long, value_name = "IMAGE", conflicts_with_all = ["root", "url", "phases", "run_info", "import", "latencies"])]
     pub on: Option<PathBuf>,
     /// Import output files of MD-REAL-IO or md-workbench into the store, and run nothing

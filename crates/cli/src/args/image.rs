@@ -16,7 +16,7 @@ pub enum ImageAction {
     Save {
         /// Name in the work directory, or image
         name: PathBuf,
-        /// Work directory [default: senesce-work, or the directory of the image]
+        /// Work directory [default: the directory of the image, or that of `senesce age`]
         #[arg(long, value_name = "DIR")]
         work: Option<PathBuf>,
         /// File to write [default: NAME in the library]

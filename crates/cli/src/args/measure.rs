@@ -61,7 +61,7 @@ pub enum ProbeKind {
         #[arg(long, value_name = "SIZE", value_parser = units::size)]
         size: Option<u64>,
     },
-    /// Measure bandwidth by read size, and the natural transfer size
+    /// Measure bandwidth by read size and natural transfer size
     TransferSize(TransferSize),
     /// Measure the write amplification of a command
     WriteAmplification {
@@ -88,7 +88,9 @@ pub enum ProbeKind {
         #[arg(long, value_name = "MODEL", value_delimiter = ',')]
         disk: Vec<String>,
     },
-    /// Measure sequential throughput by file size (Smith & Seltzer 1997)
+    /// Measure sequential throughput by file size
+    ///
+    /// As Smith and Seltzer (1997).
     Sequential(Sequential),
     /// Measure throughput of hot files (Smith & Seltzer 1997)
     HotFiles(HotFiles),
@@ -137,7 +139,9 @@ pub struct Compare {
     pub kernels: CompareKernels,
     #[command(flatten)]
     pub work: Work,
-    /// Cold scans of each side, which are averaged: only several agings give confidence intervals
+    /// Cold scans of each side, averaged
+    ///
+    /// Only several agings give confidence intervals.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeat: u64,
     /// Program that reads
@@ -160,10 +164,12 @@ pub struct Compare {
 /// File systems to age before they are compared.
 #[derive(Args)]
 pub struct AgeFirst {
-    /// Age these file systems first, unless this was done before; the options up to --seed describe the agings
+    /// Age these file systems first, unless done before
     #[arg(long, value_name = "KINDS", value_delimiter = ',', conflicts_with = "names")]
     pub fs: Vec<String>,
-    /// Agings of each file system, with consecutive seeds; the images of all but the first are removed
+    /// Agings of each file system, with consecutive seeds
+    ///
+    /// The images of all but the first are removed.
     #[arg(long, value_name = "N", requires = "fs", default_value_t = AGINGS, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub agings: u64,
     /// Options of mkfs; repeat it to compare several

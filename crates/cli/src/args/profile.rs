@@ -25,15 +25,15 @@ pub enum ProfileAction {
         #[arg(long, conflicts_with = "plot")]
         json: bool,
     },
-    /// Check a TOML file
+    /// Check a profile
     Check {
-        /// File
-        file: PathBuf,
+        /// Built-in name or TOML file
+        name: String,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Capture a profile of a live tree (histograms only, no names)
+    /// Capture the histograms of a live tree, without names
     Capture {
         /// Directory tree; file systems mounted below it are not entered
         path: PathBuf,

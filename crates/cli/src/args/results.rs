@@ -22,6 +22,9 @@ pub enum TraceAction {
         /// Operations to show
         #[arg(long, value_name = "N", default_value_t = 20)]
         first: u64,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
     },
     /// Convert between Parquet and JSON lines (.jsonl)
     Convert {
@@ -86,11 +89,14 @@ pub struct Report {
     /// Page to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]
 pub struct Serve {
-    /// Work directory to show; may be repeated [default: senesce-work]
+    /// Work directory to show; may be repeated [default: that of `senesce age`]
     #[arg(long, value_name = "DIR")]
     pub work: Vec<PathBuf>,
     /// Result store to show: file, or postgres://HOST/DATABASE; may be repeated

@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use clap::CommandFactory as _;
 use expect_test::expect_file;
-
-use super::Senesce;
 
 /// Calls `see` with each command and the words that a user types for it, including commands with subcommands. Skips hidden commands, which only the
 /// program itself runs, and `help`, which repeats the others.
@@ -18,7 +15,7 @@ fn for_each(command: &clap::Command, above: &str, see: &mut impl FnMut(&str, &cl
 
 /// The root command, built as in a run of the program.
 fn program() -> clap::Command {
-    let mut program = Senesce::command().term_width(100);
+    let mut program = super::command().term_width(100);
     program.build();
     program
 }
@@ -28,7 +25,7 @@ fn book_lists_every_command() {
     // The introduction contains a table of all commands.
     let book = include_str!("../../../../docs/src/introduction.md");
     let mut commands = Vec::new();
-    for_each(&Senesce::command(), "", &mut |typed, command| {
+    for_each(&super::command(), "", &mut |typed, command| {
         if !command.has_subcommands() {
             commands.push(typed.to_owned());
         }

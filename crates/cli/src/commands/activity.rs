@@ -1,6 +1,7 @@
 //! `senesce activity`.
 
 use crate::args::{ActivityAction, LogFormat, WatchBy};
+use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::Result;
@@ -71,7 +72,7 @@ impl Numbers {
 
 fn warn(count: u64, what: &str) {
     if count > 0 {
-        eprintln!("{count} {what}");
+        note(&format!("{count} {what}"));
     }
 }
 
@@ -87,13 +88,13 @@ fn record(tree: &Path, to: &Path, time: Duration, by: Option<WatchBy>, json: boo
     let watcher = watching.watcher().name();
     let why = watching.fallback_reason().map(str::to_owned);
     if let Some(why) = &why {
-        eprintln!("{why}: using inotify, which misses very short-lived files in new directories");
+        note(&format!("{why}: using inotify, which misses very short-lived files in new directories"));
     }
-    eprintln!(
+    note(&format!(
         "recording {} with {watcher} for {} s; Ctrl-C stops and keeps the recording",
         tree.display(),
         time.as_secs()
-    );
+    ));
     let mut progress = Progress::new();
     progress.phase("recording, seconds", Some(time.as_secs()));
     let recorded = watching.record(time, &mut |elapsed| {

@@ -7,15 +7,16 @@ pub use spec::{AgeOptions, absolute};
 
 use crate::args::Age;
 use crate::commands::vm_dispatch;
-use crate::output::{self, number};
-use crate::progress::Progress;
+use crate::output::{self, number, rate};
+use crate::progress::{Progress, about};
 use anyhow::{Context as _, Result, bail};
 use ranks::Group as _;
 use ranks::mpi::World;
 use results::measures::{self, Measure};
 use run::checkpoint::CheckpointPair;
-use run::{AgeSpec, Aged, ProfileResult, RoundsResult};
+use run::{AgeSpec, Aged, Planned, ProfileResult, RoundsResult};
 use serde::Serialize;
+use std::time::Duration;
 
 /// The directory of images in memory.
 pub const MEMORY: &str = "/dev/shm/senesce";
@@ -36,20 +37,19 @@ pub fn run(args: &Age) -> Result<()> {
     if args.plan_only {
         let planned = run::plan_only(&spec, &mut progress)?;
         drop(progress);
-        return if args.json {
-            output::json(&planned)
-        } else {
-            show_profile(&planned.aged)?;
-            output::line(&format!(
-                "planned {:.1} million operations/s, using at most {} of memory",
-                planned.planned_operations_per_s / 1e6,
-                input::bytes(planned.peak_rss_bytes)
-            ))
-        };
+        return if args.json { output::json(&planned) } else { show_plan(args, &planned) };
     }
     let aged = run::age(&spec, &mut progress)?;
     drop(progress);
-    show(args, &aged)
+    show(args, &aged)?;
+    if args.json { Ok(()) } else { next(args, &spec) }
+}
+
+/// Prints where the file system is, and the next command.
+fn next(args: &Age, spec: &AgeSpec) -> Result<()> {
+    let place = spec.volume.location.path().display();
+    let work = args.work.option();
+    output::line(&format!("aged: {place}\nnext: senesce compare {}{work}", spec.name))
 }
 
 /// Ages a shared directory with all ranks of an MPI run.
@@ -100,32 +100,67 @@ fn show(args: &Age, aged: &Aged) -> Result<()> {
             if is_measured { show_rounds(rounds) } else { Ok(()) }
         }
         (None, false) if is_measured => show_rounds(rounds),
-        (None, false) => {
-            let name = &rounds.name;
-            output::line(&format!("{name} is aged; measure it with `senesce compare {name}`"))
-        }
+        (None, false) => Ok(()),
     }
 }
 
+fn show_plan(args: &Age, planned: &Planned) -> Result<()> {
+    let Planned { aged, expected, .. } = planned;
+    let time = match expected {
+        Some(expected) => {
+            format!(
+                "about {}, at the rates of {}",
+                about(Duration::from_secs_f64(expected.seconds)),
+                expected.from
+            )
+        }
+        None => {
+            let work = args.work.work.display();
+            format!("unknown until {work} has an aging of {} by {} to tell the rates", aged.fs, aged.profile)
+        }
+    };
+    let own = [
+        row("bytes to create", input::bytes(aged.reached.created_bytes)),
+        row("expected time", time),
+        row(
+            "planning",
+            format!(
+                "{} operations/s, with at most {} of memory",
+                rate(Some(planned.planned_operations_per_s)),
+                input::bytes(planned.peak_rss_bytes)
+            ),
+        ),
+    ];
+    output::line("Plan only: nothing was aged. The aging would give:\n")?;
+    output::table(&[&aged.name, ""], reached(aged).into_iter().chain(own))
+}
+
 fn show_profile(aged: &ProfileResult) -> Result<()> {
-    let row = |name: &str, value: String| vec![name.to_owned(), value];
-    output::table(
-        &[&aged.name, ""],
-        [
-            row("operations", format!("{} ({} at the bound)", aged.operations, aged.bound_operations)),
-            row("overwrites", format!("{:.2} ({:.2} at the bound)", aged.overwrites, aged.bound_overwrites)),
-            row("live files", aged.live_files.to_string()),
-            row("fullness", format!("{:.4}", aged.fullness)),
-            row("age error (rms)", format!("{:.2e}", aged.age_rms_error)),
-            row("size error (rms)", format!("{:.2e}", aged.size_rms_error)),
-            row("depth error (rms)", format!("{:.2e}", aged.depth_rms_error)),
-            row("fit (p-value)", format!("{:.3}", aged.fit_p_value)),
-            row("stopped by", format!("{:?}", aged.stopped_by).to_lowercase()),
-            row("operations/s", format!("{:.0}", aged.operations_per_s)),
-            row("errors", aged.errors.to_string()),
-            row("trace", aged.trace_sha256.clone()),
-        ],
-    )
+    let own = [
+        row("stopped by", format!("{:?}", aged.stopped_by).to_lowercase()),
+        row("operations/s", rate(Some(aged.operations_per_s))),
+        row("errors", aged.errors.to_string()),
+    ];
+    output::table(&[&aged.name, ""], reached(aged).into_iter().chain(own))
+}
+
+fn row(name: &str, value: String) -> Vec<String> {
+    vec![name.to_owned(), value]
+}
+
+/// What an aging reaches.
+fn reached(aged: &ProfileResult) -> Vec<Vec<String>> {
+    vec![
+        row("operations", format!("{} ({} at the bound)", aged.operations, aged.bound_operations)),
+        row("overwrites", format!("{:.2} ({:.2} at the bound)", aged.overwrites, aged.bound_overwrites)),
+        row("live files", aged.live_files.to_string()),
+        row("fullness", format!("{:.4}", aged.fullness)),
+        row("age error (rms)", format!("{:.2e}", aged.age_rms_error)),
+        row("size error (rms)", format!("{:.2e}", aged.size_rms_error)),
+        row("depth error (rms)", format!("{:.2e}", aged.depth_rms_error)),
+        row("fit (p-value)", format!("{:.3}", aged.fit_p_value)),
+        row("trace", aged.trace_sha256.clone()),
+    ]
 }
 
 fn show_rounds(rounds: &RoundsResult) -> Result<()> {

@@ -23,13 +23,19 @@ struct Pairs {
 
 /// The JSON document of a comparison.
 #[derive(Serialize)]
-struct Compared<'a> {
+pub struct Compared<'a> {
     /// The results by condition.
     conditions: &'a [Replicates],
     /// The conditions compared with each other.
     contrasts: Vec<Contrast>,
     /// The comparisons of all agings.
     pairs: &'a [Pair],
+}
+
+impl<'a> Compared<'a> {
+    pub fn of(conditions: &'a [Replicates], pairs: &'a [Pair]) -> Compared<'a> {
+        Compared { conditions, contrasts: Contrast::of_all(conditions), pairs }
+    }
 }
 
 pub fn run(args: &Compare) -> Result<()> {
@@ -40,10 +46,7 @@ pub fn run(args: &Compare) -> Result<()> {
     };
     let conditions = Replicates::group(&pairs);
     match (args.json, args.kernels.across) {
-        (true, _) => {
-            let contrasts = Contrast::of_all(&conditions);
-            output::json(&Compared { conditions: &conditions, contrasts, pairs: &pairs })
-        }
+        (true, _) => output::json(&Compared::of(&conditions, &pairs)),
         (false, None) => show(&conditions),
         (false, Some(Across::Kernel)) => across::show(&conditions),
     }
@@ -99,10 +102,13 @@ pub fn reader(reader: args::Reader) -> probe::Reader {
 
 /// The manifests of all file systems in the work directory whose aging is complete, by name.
 pub fn complete(work: &Path) -> Result<Vec<Manifest>> {
-    let entries =
-        std::fs::read_dir(work).with_context(|| format!("reading the work directory {}", work.display()))?;
+    let entries = match std::fs::read_dir(work) {
+        // An empty directory has nothing to compare either.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        entries => Some(entries.with_context(|| format!("reading the work directory {}", work.display()))?),
+    };
     let mut aged = Vec::new();
-    for entry in entries {
+    for entry in entries.into_iter().flatten() {
         let name = entry?.file_name();
         let Some(name) = name.to_str().and_then(|n| n.strip_suffix(".json")).filter(|n| !n.starts_with('.'))
         else {
@@ -111,7 +117,10 @@ pub fn complete(work: &Path) -> Result<Vec<Manifest>> {
         aged.extend(Manifest::load(work, name)?.filter(|manifest| manifest.stage == Stage::Done));
     }
     if aged.is_empty() {
-        bail!("{} contains no aged file system; create one with `senesce age`", work.display());
+        bail!(
+            "{} contains no aged file system; create one with `senesce age`, or age and compare with `senesce compare --fs ext4`",
+            work.display()
+        );
     }
     aged.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(aged)

@@ -1,10 +1,14 @@
 //! `senesce demo`: ages and compares small file systems and writes the report.
 
+use super::compare::Compared;
 use crate::args::Demo;
+use crate::messages::note;
+use crate::output;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
 use results::Watch as _;
 use run::{AgeSpec, CompareSpec, Location, Replicates, VolumeConfig};
+use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 use workload::Method;
@@ -15,6 +19,15 @@ const PROFILE: &str = "agrawal";
 
 /// Target fullness, lowered for file systems that do not support it.
 const FULLNESS: f64 = 0.6;
+
+/// The JSON document of a demonstration.
+#[derive(Serialize)]
+struct Demonstrated<'a> {
+    #[serde(flatten)]
+    compared: Compared<'a>,
+    /// The page.
+    report: &'a Path,
+}
 
 pub fn run(args: &Demo) -> Result<()> {
     let mut progress = Progress::new();
@@ -52,11 +65,17 @@ pub fn run(args: &Demo) -> Result<()> {
     };
     let pairs = run::replicate(&agings, &comparison, false, &mut progress)?;
     drop(progress);
-    super::compare::show(&Replicates::group(&pairs))?;
+    let conditions = Replicates::group(&pairs);
+    if !args.json {
+        super::compare::show(&conditions)?;
+    }
     let page = work.join("report.html");
     let names: Vec<String> = agings.into_iter().map(|spec| spec.name).collect();
     super::report::write(&results::StoreLocation::of_work_dir(&work), &names, &page)?;
-    eprintln!("\nThe report: {}", page.display());
+    if args.json {
+        return output::json(&Demonstrated { compared: Compared::of(&conditions, &pairs), report: &page });
+    }
+    note(&format!("\nThe report: {}", page.display()));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `senesce ffs`: replays a trace on simulated file systems, one policy after the other.
 
 use crate::args::{self, Ffs};
-use crate::output::{self, number};
+use crate::output::{self, number, rate};
 use ::ffs::benchmark::{FILE_SIZES, HotFiles, SequentialPoint};
 use ::ffs::{History, Measures, OperationCounts, SimulatedFs, Simulation, run as replay};
 use anyhow::Result;
@@ -145,7 +145,7 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
     let mut rows = vec![
         row("operations", &|outcome| outcome.counts.operations.to_string()),
         row("without space", &|outcome| outcome.counts.no_space.to_string()),
-        row("operations/s", &|outcome| number(Some(outcome.operations_per_s))),
+        row("operations/s", &|outcome| rate(Some(outcome.operations_per_s))),
         row("files", &|outcome| outcome.measures.files.to_string()),
         row("fullness", &|outcome| number(Some(outcome.measures.fullness))),
         row("layout score", &|outcome| number(outcome.measures.layout_score)),
@@ -163,11 +163,11 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
         rows.push(row("scan, s/GiB", &cost(|costs| costs.scan_s_per_gib)));
         rows.push(row("hot files, read MB/s", &|outcome| {
             let hot = outcome.disk.as_ref().and_then(|costs| costs.hot_files.as_ref());
-            number(mb(hot.and_then(|hot| hot.read_bytes_per_s)))
+            rate(mb(hot.and_then(|hot| hot.read_bytes_per_s)))
         }));
         rows.push(row("hot files, write MB/s", &|outcome| {
             let hot = outcome.disk.as_ref().and_then(|costs| costs.hot_files.as_ref());
-            number(mb(hot.and_then(|hot| hot.write_bytes_per_s)))
+            rate(mb(hot.and_then(|hot| hot.write_bytes_per_s)))
         }));
         rows.extend(sequential_rows(outcomes));
     }
@@ -178,7 +178,7 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
 fn sequential_rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     let speed = |points: &Option<Vec<SequentialPoint>>, at: usize| {
         let point = points.as_ref().and_then(|points| points.get(at));
-        number(point.and_then(|point| point.read_bytes_per_s).map(|rate| rate.mean / 1e6))
+        rate(point.and_then(|point| point.read_bytes_per_s).map(|rate| rate.mean / 1e6))
     };
     if !outcomes
         .iter()

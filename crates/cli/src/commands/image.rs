@@ -2,6 +2,7 @@
 
 use super::{aged, vm_dispatch};
 use crate::args::{ImageAction, SavedImage};
+use crate::config;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
@@ -13,7 +14,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
     let mut progress = Progress::new();
     match action {
         ImageAction::Save { name, work, to, json } => {
-            let default = Path::new("senesce-work");
+            let default = config::work_dir();
             let is_name = name.parent().is_none_or(|parent| parent.as_os_str().is_empty());
             let (work, name) = aged::locate(work.as_deref().or(is_name.then_some(default)), name)?;
             let spec = SaveSpec { work, name, to: to.clone() };

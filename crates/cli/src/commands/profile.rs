@@ -1,6 +1,7 @@
 //! `senesce profile`.
 
 use crate::args::{AgeBy, ProfileAction};
+use crate::messages::note;
 use crate::output;
 use anyhow::{Context as _, Result, bail};
 use profile::Profile;
@@ -11,7 +12,7 @@ pub fn run(action: &ProfileAction) -> Result<()> {
     match action {
         ProfileAction::List(args) => list(args.json),
         ProfileAction::Show { name, plot, json } => show(name, *plot, *json),
-        ProfileAction::Check { file, json } => check(file, *json),
+        ProfileAction::Check { name, json } => check(name, *json),
         ProfileAction::Capture { path, output, name, age_by, threads, json } => {
             let threads = threads.map_or_else(default_threads, usize::from);
             capture(path, output, name.as_deref(), *age_by, threads, *json)
@@ -69,9 +70,8 @@ fn show(name: &str, plot: bool, json: bool) -> Result<()> {
     }
 }
 
-fn check(file: &Path, json: bool) -> Result<()> {
-    let text = input::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
-    let summary = Summary::of(&Profile::parse(&text, &file.display().to_string())?);
+fn check(name: &str, json: bool) -> Result<()> {
+    let summary = Summary::of(&profile::load(name)?);
     if json {
         return output::json(&summary);
     }
@@ -102,7 +102,7 @@ fn capture(
     };
     let captured = profile::capture(path, &name, age_by, threads)?;
     for (path, why) in &captured.unreadable_examples {
-        eprintln!("cannot read {}: {why}", path.display());
+        note(&format!("cannot read {}: {why}", path.display()));
     }
     std::fs::write(to, captured.profile.to_toml()).with_context(|| format!("writing {}", to.display()))?;
     if json {

@@ -1,13 +1,19 @@
 //! `senesce report`.
 
 use crate::args::Report;
+use crate::messages::note;
+use crate::output;
 use anyhow::{Context as _, Result};
 use results::StoreLocation;
 use std::path::Path;
 
 pub fn run(args: &Report) -> Result<()> {
-    write(&args.store.or_of(&args.work), &args.names, &args.output)?;
-    eprintln!("wrote {}", args.output.display());
+    let store = args.store.or_of(&args.work);
+    write(&store, &args.names, &args.output)?;
+    if args.json {
+        return output::json(&serde_json::json!({ "report": args.output, "store": store.to_string() }));
+    }
+    note(&format!("wrote {}", args.output.display()));
     Ok(())
 }
 

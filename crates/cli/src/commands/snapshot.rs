@@ -6,6 +6,7 @@ mod stat;
 mod take;
 
 use crate::args::SnapshotAction;
+use crate::messages::note;
 use ::snapshot::{Snapshot, Warning};
 use anyhow::{Context as _, Result};
 use std::path::Path;
@@ -29,7 +30,7 @@ fn load(path: &Path) -> Result<(Snapshot, Vec<Warning>)> {
 /// Prints warnings on standard error.
 fn print_warnings(path: &Path, warnings: &[Warning]) {
     for warning in warnings {
-        eprintln!("{}: {warning}", path.display());
+        note(&format!("{}: {warning}", path.display()));
     }
 }
 

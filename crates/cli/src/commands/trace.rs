@@ -5,7 +5,7 @@ mod from_snapshots;
 
 use crate::args::{ExtractMail, TraceAction};
 use crate::output;
-use ::trace::{BATCH, Op, Source, Stat, TraceInfo, TraceWriter, is_jsonl, open, write_jsonl};
+use ::trace::{BATCH, Op, Source, Stat, TraceInfo, TraceWriter, is_jsonl, op_to_json, open, write_jsonl};
 use anyhow::{Context as _, Result, bail};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -15,7 +15,7 @@ pub fn run(action: &TraceAction) -> Result<()> {
     match action {
         TraceAction::Extract(extract) => extract::run(extract),
         TraceAction::FromSnapshots(args) => from_snapshots::run(args),
-        TraceAction::Show { file, first } => show(file, *first),
+        TraceAction::Show { file, first, json } => show(file, *first, *json),
         TraceAction::Convert { from, to } => convert(from, to),
         TraceAction::ExtractMail(args) => extract_mail(args),
         TraceAction::Stat { file, json } => stat(file, *json),
@@ -36,8 +36,22 @@ fn check_labelled(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn show(path: &Path, first: u64) -> Result<()> {
+fn show(path: &Path, first: u64, json: bool) -> Result<()> {
     let (mut source, info) = open(path)?;
+    if json {
+        let info = info.map(|info| {
+            serde_json::json!({
+                "tool": info.tool, "source": info.source, "seed": info.seed, "block_size": info.block_size,
+                "parameters": info.parameters, "operations": source.remaining(),
+            })
+        });
+        let mut operations = Vec::new();
+        each_of_first(&mut source, first, &mut |op| {
+            operations.push(op_to_json(op));
+            Ok(())
+        })?;
+        return output::json(&serde_json::json!({ "trace": info, "first": operations }));
+    }
     if let Some(info) = info {
         let seed = info.seed.map_or_else(|| "none".to_owned(), |s| s.to_string());
         let fields = [
@@ -48,21 +62,26 @@ fn show(path: &Path, first: u64) -> Result<()> {
             ("parameters", info.parameters),
             ("operations", source.remaining().map_or_else(String::new, |n| n.to_string())),
         ];
-        for (name, value) in fields {
-            output::line(&format!("{name:<12}{value}"))?;
-        }
+        output::table(&["", ""], fields.map(|(name, value)| vec![name.to_owned(), value]))?;
     }
+    each_of_first(&mut source, first, &mut |op| output::line(&op.to_string()))
+}
+
+/// Calls `see` with the first operations of a trace.
+fn each_of_first(
+    source: &mut impl Source,
+    first: u64,
+    see: &mut impl FnMut(&Op) -> Result<()>,
+) -> Result<()> {
     let mut batch = Vec::with_capacity(BATCH);
-    let mut shown = 0;
-    while shown < first {
+    let mut seen = 0;
+    while seen < first {
         source.next_batch(&mut batch)?;
         if batch.is_empty() {
             break;
         }
-        for op in batch.iter().take((first - shown) as usize) {
-            output::line(&op.to_string())?;
-        }
-        shown += batch.len() as u64;
+        batch.iter().take((first - seen) as usize).try_for_each(&mut *see)?;
+        seen += batch.len() as u64;
     }
     Ok(())
 }

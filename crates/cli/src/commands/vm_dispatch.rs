@@ -3,6 +3,7 @@
 
 use super::age::{self, absolute};
 use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
+use crate::messages;
 use anyhow::{Context as _, Result, bail};
 use fs::FileSystem;
 use run::library::{Image, Library, SaveSpec};
@@ -236,7 +237,7 @@ fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Resul
         args,
         keep_output,
     };
-    let ended = vm::run(&task, &mut |line| eprintln!("{line}"));
+    let ended = vm::run(&task, &mut |line| messages::print(line));
     if let (Some(work), Some(dir)) = (&work, &dispatch.work)
         && (ended.as_ref().is_ok_and(|ended| ended.status == 0) || has_manifests(dir))
     {

@@ -1,6 +1,7 @@
 //! The workload that the arguments name.
 
 use crate::args::{self, Age, Commits, WorkloadArgs};
+use crate::messages::note;
 use anyhow::{Context as _, Result, bail};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub fn find(age: &Age) -> Result<(Arc<dyn Workload>, u64)> {
         let round = round.with_context(|| format!("{} has no default: give --rounds", workload.kind()))?;
         return Ok((workload, round));
     };
-    pinned.warnings.iter().for_each(|warning| eprintln!("{warning}"));
+    pinned.warnings.iter().for_each(|warning| note(warning));
     Ok((pinned.workload, args.rounds.unwrap_or(pinned.last_round)))
 }
 

@@ -3,7 +3,8 @@
 mod on;
 
 use crate::args::Metadata;
-use crate::output::{self, number};
+use crate::messages::note;
+use crate::output::{self, rate};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::metadata::{
@@ -78,7 +79,7 @@ fn shown<'a>(
     let mut heading = Some(metadata::heading(settings, backend.interface(), ranks.number()));
     move |outcome| {
         for failure in &outcome.failures {
-            eprintln!("{failure}");
+            note(&failure);
         }
         if !args.json {
             let mut text = heading.take().unwrap_or_default();
@@ -119,8 +120,8 @@ fn import(args: &Metadata, work: &Path) -> Result<()> {
                 file.clone(),
                 phase.phase.name().to_owned(),
                 (phase.iteration + 1).to_string(),
-                number(Some(phase.objects_per_s)),
-                number(phase.mib_per_s),
+                rate(Some(phase.objects_per_s)),
+                rate(phase.mib_per_s),
                 phase.errors.map_or("–".to_owned(), |errors| errors.to_string()),
             ]
         })

@@ -2,7 +2,7 @@
 
 use crate::args::BenchSubject;
 use crate::commands::{aged, compare};
-use crate::output::number;
+use crate::output::rate;
 use anyhow::{Result, bail};
 use disk::modelled::is_store;
 use results::{Interval, STORE_FILE};
@@ -51,9 +51,9 @@ fn is_aged(path: &Path) -> Result<bool> {
 
 /// Formats a median with its confidence interval, if known.
 pub fn interval(interval: Option<Interval>) -> String {
-    let median = number(interval.map(|interval| interval.median));
+    let median = rate(interval.map(|interval| interval.median));
     match interval.and_then(|interval| interval.low.zip(interval.high)) {
-        Some((low, high)) => format!("{median} ({} to {})", number(Some(low)), number(Some(high))),
+        Some((low, high)) => format!("{median} ({} to {})", rate(Some(low)), rate(Some(high))),
         None => median,
     }
 }

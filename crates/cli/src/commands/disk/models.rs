@@ -1,6 +1,6 @@
 //! `senesce disk models`, `show` and `check`.
 
-use crate::output::{self, number};
+use crate::output::{self, number, rate};
 use anyhow::{Context as _, Result};
 use disk::Model;
 use disk::model::transfer_curve;
@@ -55,7 +55,7 @@ pub fn curve(name: &str, size_bytes: u64, seed: u64, json: bool) -> Result<()> {
             let size = input::bytes(point.read_bytes);
             vec![
                 size,
-                number(Some(point.bytes_per_s / 1e6)),
+                rate(Some(point.bytes_per_s / 1e6)),
                 number(Some(share).filter(|share| share.is_finite())),
             ]
         }),
@@ -63,7 +63,7 @@ pub fn curve(name: &str, size_bytes: u64, seed: u64, json: bool) -> Result<()> {
     let natural = |size: Option<u64>| size.map_or("–".to_owned(), input::bytes);
     output::line(&format!(
         "best {} MB/s; natural transfer size {} (50 %), {} (90 %)",
-        number(Some(curve.best_bytes_per_s / 1e6)),
+        rate(Some(curve.best_bytes_per_s / 1e6)),
         natural(curve.natural_50_bytes),
         natural(curve.natural_90_bytes),
     ))

@@ -1,6 +1,6 @@
 //! `senesce disk price`: the time of a request log on a device model.
 
-use crate::output::{self, number};
+use crate::output::{self, number, rate};
 use anyhow::{Result, bail};
 use disk::Model;
 use disk::log::LogReader;
@@ -41,12 +41,12 @@ pub fn price(path: &Path, model: &str, size: Option<u64>, json: bool) -> Result<
         &["on a modelled disk", "requests", "bytes", "s", "MB/s"],
         kinds.iter().filter(|(_, cost)| cost.requests > 0).map(|(kind, cost)| {
             let seconds = cost.ns as f64 / 1e9;
-            let mb_per_s = Some(cost.bytes as f64 / 1e6 / seconds).filter(|rate| rate.is_finite());
+            let mb_per_s = cost.bytes as f64 / 1e6 / seconds;
             let cells = [
                 cost.requests.to_string(),
                 input::bytes(cost.bytes),
                 number(Some(seconds)),
-                number(mb_per_s),
+                rate(Some(mb_per_s)),
             ];
             std::iter::once((*kind).to_owned()).chain(cells).collect()
         }),

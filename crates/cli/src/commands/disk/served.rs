@@ -1,6 +1,7 @@
 //! `senesce disk create`, `mount` and the commands for served modelled disks.
 
 use crate::args::{self, FaultKind, ServedDisk};
+use crate::messages::note;
 use crate::output;
 use anyhow::{Context as _, Result, bail};
 use disk::log::{LogInfo, LogWriter};
@@ -62,7 +63,7 @@ fn mount(dir: &Path, loop_device: bool) -> Result<()> {
     }
     let status = disk.status().ok();
     if let Some(Status { failed, first_failure: Some(first), .. }) = status {
-        eprintln!("{failed} requests failed, the first: {first}");
+        note(&format!("{failed} requests failed, the first: {first}"));
     }
     device.map_or(Ok(()), LoopDevice::detach)?;
     Ok(disk.detach()?)
@@ -99,7 +100,7 @@ fn list(dir: &Path, json: bool) -> Result<()> {
         ]],
     )?;
     if let Some(lacks) = status.and_then(|status| status.hardening.lacks()) {
-        eprintln!("the server is not protected from memory pressure: {lacks}");
+        note(&format!("the server is not protected from memory pressure: {lacks}"));
     }
     output::table(
         &["snapshot", "in use"],
@@ -120,7 +121,7 @@ fn log(dir: &Path, output: &Path) -> Result<()> {
     writer.write(&requests)?;
     let written = writer.finish()?;
     if status.log_lost > 0 {
-        eprintln!("{} requests did not fit into the log; write it more often", status.log_lost);
+        note(&format!("{} requests did not fit into the log; write it more often", status.log_lost));
     }
     output::line(&format!("{written} requests in {}", output.display()))
 }

@@ -1,6 +1,7 @@
 //! All figures: lists them, shows their status in a store, and runs them.
 
 use crate::args::HowToRun;
+use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
@@ -99,13 +100,13 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
 
 fn judge(all: &AllDone) -> Result<()> {
     let AllDone { done, already, elsewhere, failed } = all;
-    eprintln!(
+    note(&format!(
         "{} figures done, {} done earlier, {} running in other processes, {} failed",
         done.len(),
         already.len(),
         elsewhere.len(),
         failed.len()
-    );
+    ));
     if failed.is_empty() {
         return Ok(());
     }

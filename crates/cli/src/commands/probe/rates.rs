@@ -2,7 +2,7 @@
 
 use crate::args::OnFiles;
 use crate::commands::aged;
-use crate::output::number;
+use crate::output::{self, number};
 use anyhow::{Context as _, Result};
 use results::MeanAndDeviation;
 use run::{Rates, Ratios, Subject};
@@ -20,9 +20,9 @@ pub fn row(rates: &Rates) -> [String; 3] {
 }
 
 fn rate(rate: Option<MeanAndDeviation>) -> String {
-    let mean = number(rate.map(|rate| rate.mean / MIB));
+    let mean = output::rate(rate.map(|rate| rate.mean / MIB));
     match rate.and_then(|rate| rate.deviation) {
-        Some(deviation) => format!("{mean} ± {}", number(Some(deviation / MIB))),
+        Some(deviation) => format!("{mean} ± {}", output::rate(Some(deviation / MIB))),
         None => mean,
     }
 }

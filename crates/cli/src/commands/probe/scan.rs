@@ -1,6 +1,7 @@
 //! `senesce probe scan`.
 
 use super::models::Models;
+use crate::messages::note;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
@@ -64,10 +65,10 @@ pub fn run(
         return output::json(&json!({"census": census, "cold": cold, "scans": scans}));
     }
     if let Err(why) = traced {
-        eprintln!("no block requests traced: {why}");
+        note(&format!("no block requests traced: {why}"));
     }
     for line in cold {
-        eprintln!("{line}");
+        note(&line);
     }
     let mut columns = vec![
         ("wall s".to_owned(), "/scan/wall_s".to_owned()),

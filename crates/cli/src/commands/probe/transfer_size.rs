@@ -2,7 +2,8 @@
 
 use super::subject;
 use crate::args;
-use crate::output::{self, number};
+use crate::messages::note;
+use crate::output::{self, rate};
 use crate::progress::Progress;
 use ::probe::{TransferPlan, TransferPoint, TransferSize};
 use anyhow::Result;
@@ -63,7 +64,7 @@ pub fn run(args: &args::TransferSize) -> Result<()> {
     drop(progress);
     if let Some(allocated) = measured.allocated_bytes.filter(|bytes| *bytes < measured.disk_bytes) {
         let holes = input::bytes(measured.disk_bytes - allocated);
-        eprintln!("{holes} of this image are holes; reads of them do not reach the disk and look fast");
+        note(&format!("{holes} of this image are holes; reads of them do not reach the disk and look fast"));
     }
     if args.json {
         let mut document = serde_json::to_value(&measured)?;
@@ -74,14 +75,14 @@ pub fn run(args: &args::TransferSize) -> Result<()> {
     output::table(
         &["read size", "reads", &format!("MiB/s, {clock} time")],
         measured.points.iter().map(|point| {
-            let rate = point.bytes_per_s.map(|rate| rate / MIB);
-            vec![input::bytes(point.read_bytes), point.reads.to_string(), number(rate)]
+            let mib_per_s = point.bytes_per_s.map(|bytes| bytes / MIB);
+            vec![input::bytes(point.read_bytes), point.reads.to_string(), rate(mib_per_s)]
         }),
     )?;
     let size = |bytes: Option<u64>| bytes.map_or("–".to_owned(), input::bytes);
     output::line(&format!(
         "best {} MiB/s; natural transfer size {} (50 %), {} (90 %)",
-        number(measured.best_bytes_per_s.map(|rate| rate / MIB)),
+        rate(measured.best_bytes_per_s.map(|bytes| bytes / MIB)),
         size(measured.natural_50_bytes),
         size(measured.natural_90_bytes)
     ))

@@ -1,6 +1,7 @@
 //! `senesce probe warm-scan`.
 
 use super::models::Models;
+use crate::messages::note;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use ::probe::Scan;
@@ -42,7 +43,7 @@ pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, 
     }
     let traced = models.names().next().map(|_| ::probe::blocktrace::available());
     if let Some(Err(why)) = &traced {
-        eprintln!("no modelled times: block requests cannot be recorded: {why}");
+        note(&format!("no modelled times: block requests cannot be recorded: {why}"));
     }
     let traced = traced.is_some_and(|available| available.is_ok());
     let device = open.device().map(|(_, number)| number);
@@ -79,7 +80,7 @@ pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, 
         return output::json(&json!({"census": census, "cold": dropped_caches, "limits": limits}));
     }
     for line in dropped_caches {
-        eprintln!("{line}");
+        note(&line);
     }
     let mut titles: Vec<String> =
         ["memory", "scan", "wall s", "s/GiB", "read from the device"].map(str::to_owned).to_vec();

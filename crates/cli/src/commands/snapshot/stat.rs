@@ -57,9 +57,7 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
         ),
         ("vanished", info.vanished.to_string()),
     ];
-    for (name, value) in fields {
-        output::line(&format!("{name:<14}{value}"))?;
-    }
+    output::table(&["", ""], fields.map(|(name, value)| vec![name.to_owned(), value]))?;
     output::line("")?;
     output::table(
         &["size, at most", "files", "bytes", "extents", "layout score"],

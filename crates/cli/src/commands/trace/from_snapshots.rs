@@ -1,6 +1,7 @@
 //! `senesce trace from-snapshots`: converts the changes between snapshots to a trace with labels.
 
 use crate::args::FromSnapshots;
+use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
@@ -105,6 +106,6 @@ fn show(summary: &Summary) -> Result<()> {
     };
     let pairs = summary.pairs.iter().enumerate();
     let pairs = pairs.map(|(index, counts)| row(format!("{index} → {}", index + 1), counts));
-    summary.warnings.iter().for_each(|warning| eprintln!("{warning}"));
+    summary.warnings.iter().for_each(|warning| note(warning));
     output::table(&headings, std::iter::once(row("fill".to_owned(), &summary.fill)).chain(pairs))
 }

@@ -3,7 +3,7 @@
 use super::{judge, memory_line, shown};
 use crate::args::Metadata;
 use crate::commands::aged;
-use crate::output::{self, number};
+use crate::output::{self, number, rate};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use bench::metadata::Backend;
@@ -45,8 +45,8 @@ fn show(on: &OnAged) -> Result<()> {
             vec![
                 pair.phase.to_owned(),
                 (pair.iteration + 1).to_string(),
-                number(Some(pair.aged_objects_per_s)),
-                number(Some(pair.unaged_objects_per_s)),
+                rate(Some(pair.aged_objects_per_s)),
+                rate(Some(pair.unaged_objects_per_s)),
                 number(pair.rate_ratio),
             ]
         }),

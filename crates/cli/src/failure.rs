@@ -1,0 +1,62 @@
+//! Reports the error that ends the program, on standard error.
+
+use crate::commands::FailedInVm;
+use anyhow::Error;
+use serde_json::json;
+use std::io::ErrorKind;
+
+/// The exit status for wrong usage, as of clap.
+const USAGE: u8 = 2;
+
+/// Prints the error in one line: for people, or as a JSON object. Returns the exit status.
+pub fn report(error: &Error, json: bool) -> u8 {
+    // The reader closed the pipe, as `head` does.
+    if is_broken_pipe(error) {
+        return 0;
+    }
+    // The command in the virtual machine has already printed the error.
+    if let Some(FailedInVm(status)) = error.downcast_ref() {
+        return *status;
+    }
+    let usage = error.downcast_ref::<clap::Error>();
+    match usage {
+        // Help and versions are no errors, and are printed to standard output.
+        Some(usage) if !json || !usage.use_stderr() => {
+            let _ = usage.print();
+        }
+        Some(usage) => {
+            let text = usage.to_string();
+            eprintln!("{}", object(&one_line(text.trim_start_matches("error: ")), USAGE));
+        }
+        None if json => eprintln!("{}", object(&one_line(&message(error)), 1)),
+        None => eprintln!("senesce: {}", one_line(&message(error))),
+    }
+    match usage {
+        Some(usage) if usage.use_stderr() => USAGE,
+        Some(_) => 0,
+        None => 1,
+    }
+}
+
+fn object(message: &str, status: u8) -> serde_json::Value {
+    json!({ "error": message, "status": status })
+}
+
+fn is_broken_pipe(error: &Error) -> bool {
+    let broken = |cause: &std::io::Error| cause.kind() == ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
+}
+
+/// Joins the error and its causes, without causes that the text so far already contains.
+fn message(error: &Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
+        "" => cause,
+        text if text.contains(&cause) => text.to_owned(),
+        text => format!("{text}: {cause}"),
+    })
+}
+
+/// The text in one line, even if it contains several lines of tool output.
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
