@@ -79,7 +79,7 @@ fn shown<'a>(
     let mut heading = Some(metadata::heading(settings, backend.interface(), ranks.number()));
     move |outcome| {
         for failure in &outcome.failures {
-            note(&failure);
+            note(failure);
         }
         if !args.json {
             let mut text = heading.take().unwrap_or_default();
