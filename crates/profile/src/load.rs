@@ -21,16 +21,17 @@ pub fn builtin() -> impl Iterator<Item = &'static str> {
 }
 
 /// Loads the built-in profile with this name, or the file with this path.
-pub fn load(name_or_path: &str) -> Result<Profile, Error> {
-    if let Some((name, text)) = BUILTIN.iter().find(|(name, _)| *name == name_or_path) {
+pub fn load(name_or_path: impl AsRef<Path>) -> Result<Profile, Error> {
+    let path = name_or_path.as_ref();
+    if let Some((name, text)) = BUILTIN.iter().find(|(name, _)| path.as_os_str() == *name) {
         return Profile::parse(text, name);
     }
-    let path = Path::new(name_or_path);
+    let name = || path.display().to_string();
     match input::read_to_string(path) {
-        Ok(text) => Profile::parse(&text, name_or_path),
+        Ok(text) => Profile::parse(&text, &name()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             let known = builtin().collect::<Vec<_>>().join(", ");
-            Err(Error::Unknown { name: name_or_path.to_owned(), known })
+            Err(Error::Unknown { name: name(), known })
         }
         Err(source) => Err(Error::Io { path: path.to_owned(), source }),
     }

@@ -17,7 +17,7 @@ pub enum ProfileAction {
     /// Show a profile as TOML or as histograms
     Show {
         /// Built-in name or TOML file
-        name: String,
+        name: PathBuf,
         /// Draw the histograms
         #[arg(long)]
         plot: bool,
@@ -28,7 +28,7 @@ pub enum ProfileAction {
     /// Check a profile
     Check {
         /// Built-in name or TOML file
-        name: String,
+        name: PathBuf,
         /// Print one JSON document
         #[arg(long)]
         json: bool,

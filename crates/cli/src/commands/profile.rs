@@ -59,7 +59,7 @@ fn list(json: bool) -> Result<()> {
     )
 }
 
-fn show(name: &str, plot: bool, json: bool) -> Result<()> {
+fn show(name: &Path, plot: bool, json: bool) -> Result<()> {
     let profile = profile::load(name)?;
     if json {
         output::json(&profile)
@@ -70,7 +70,7 @@ fn show(name: &str, plot: bool, json: bool) -> Result<()> {
     }
 }
 
-fn check(name: &str, json: bool) -> Result<()> {
+fn check(name: &Path, json: bool) -> Result<()> {
     let summary = Summary::of(&profile::load(name)?);
     if json {
         return output::json(&summary);

@@ -39,6 +39,7 @@ pub fn discard(AgeSpec { work: dir, name, volume, .. }: &AgeSpec) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::AgedBy;
     use fs::VolumeConfig;
     use replay::{Data, OnFull};
     use std::path::Path;
@@ -65,7 +66,7 @@ mod tests {
             fill: true,
             replicate: false,
             segments: Vec::new(),
-            aged_by: None,
+            aged_by: Some(AgedBy { workload: Arc::clone(&spec.workload), seed: spec.seed, round: 0 }),
             redo_to: 0,
             stage: Stage::Done,
             run: 1,
