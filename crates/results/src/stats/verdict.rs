@@ -71,7 +71,8 @@ impl Verdict {
         } else if largest <= SMALL {
             (Told::NoDifference, format!("no difference larger than {}, {n}", percent(largest)))
         } else {
-            let unseen = percent((high / low).sqrt() - 1.0);
+            let width = (high / low).sqrt();
+            let unseen = if width >= TIMES { times(width) } else { percent(width - 1.0) };
             (
                 Told::CannotBeTold,
                 format!("cannot be told: with {n} a difference under {unseen} could not be seen"),
@@ -124,6 +125,11 @@ mod tests {
                 (1.3, 0.9, 1.9),
                 Told::CannotBeTold,
                 "cannot be told: with 5 agings a difference under 45 % could not be seen",
+            ),
+            (
+                (1.1, 0.1, 10.0),
+                Told::CannotBeTold,
+                "cannot be told: with 5 agings a difference under 10× could not be seen",
             ),
         ] {
             let (mean, low, high) = ratio;
