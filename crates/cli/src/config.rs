@@ -1,6 +1,6 @@
 //! Defaults of the user: `SENESCE_WORK`, and a file with a few keys.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Arg, Command};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -95,14 +95,9 @@ fn read(path: &Path) -> Result<File> {
 }
 
 fn parse(text: &str) -> Result<File> {
-    let file: File = match toml::from_str(text) {
-        Ok(file) => file,
-        Err(error) => {
-            let line =
-                error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-            bail!("line {line}: {}; the keys are work, disk and agings", error.message().replace('\n', " "));
-        }
-    };
+    let file: File = toml::from_str(text).map_err(|error| {
+        anyhow!("{}; the keys are work, disk and agings", input::toml_error(&error, text))
+    })?;
     if let Some(work) = file.work.as_deref().filter(|work| !work.is_absolute()) {
         bail!(
             "work = {:?} depends on the current directory; give an absolute path",

@@ -2,6 +2,7 @@
 
 use crate::commands::FailedInVm;
 use anyhow::Error;
+use input::one_line;
 use serde_json::json;
 use std::io::ErrorKind;
 
@@ -54,9 +55,4 @@ fn message(error: &Error) -> String {
         text if text.contains(&cause) => text.to_owned(),
         text => format!("{text}: {cause}"),
     })
-}
-
-/// The text in one line, even if it contains several lines of tool output.
-fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }

@@ -83,18 +83,8 @@ pub fn rate(value: Option<f64>) -> String {
     let decimals = (2.0 - magnitude).clamp(0.0, 12.0) as usize;
     let text = format!("{rounded:.decimals$}");
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut grouped = String::new();
-    for (i, digit) in whole.char_indices() {
-        if i > 0
-            && (whole.len() - i).is_multiple_of(3)
-            && digit.is_ascii_digit()
-            && !whole[..i].ends_with('-')
-        {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped + fraction
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    format!("{sign}{}{fraction}", input::grouped(digits, ","))
 }
 
 #[cfg(test)]

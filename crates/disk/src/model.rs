@@ -92,7 +92,7 @@ impl Model {
     /// Parses a model written by this program, possibly by a version with a different built-in model of the same name.
     pub(crate) fn read(text: &str, origin: &Path) -> Result<Model, Error> {
         let wrong = |why| Error::Model { path: origin.to_owned(), why };
-        let parameters: Parameters = toml::from_str(text).map_err(|e| wrong(one_line(&e, text)))?;
+        let parameters: Parameters = toml::from_str(text).map_err(|e| wrong(input::toml_error(&e, text)))?;
         parameters.check().map_err(wrong)?;
         Ok(Model { parameters })
     }
@@ -138,11 +138,4 @@ impl Serialize for Model {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.parameters.serialize(serializer)
     }
-}
-
-/// Formats the error with its line number, but without the multi-line excerpt of the TOML library.
-fn one_line(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    let message = error.message().replace('\n', " ");
-    line.map_or(message.clone(), |line| format!("line {line}: {message}"))
 }

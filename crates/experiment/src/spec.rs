@@ -2,6 +2,7 @@
 
 use super::rule::Rule;
 use super::task::{self, Task};
+use input::one_line;
 use run::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -352,11 +353,6 @@ impl Experiment {
 /// Parses a table of parameters.
 pub(super) fn plain<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T, String> {
     toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error.to_string()))
-}
-
-/// Joins the lines of a parser error.
-fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Opens files named by users. A FIFO, a socket or a terminal is rejected: opening or reading one may block
 //! for ever, and a blocked process does not notice signals that only set a flag.
 //!
-//! Also reads and writes sizes and times as users do.
+//! Also reads and writes sizes and times as users do, and puts errors in one line.
 
+mod one_line;
 mod units;
 
 use rustix::fs::OFlags;
@@ -11,7 +12,8 @@ use std::io::{Error, ErrorKind, Read as _, Result};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-pub use self::units::{bytes, size, time};
+pub use self::one_line::{one_line, toml_error};
+pub use self::units::{bytes, grouped, size, time};
 
 /// The accepted file types.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -68,6 +68,13 @@ pub fn bytes(n: u64) -> String {
     format!("{:.decimals$}", ByteSize(n).display().iec())
 }
 
+/// Groups the digits of a whole number by three.
+pub fn grouped(digits: &str, separator: &str) -> String {
+    let threes: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|three| std::str::from_utf8(three).expect("digits")).collect();
+    threes.join(separator)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -41,7 +41,7 @@ impl Profile {
     /// Parses a profile from TOML and checks it. `place` names the origin of the text in errors.
     pub fn parse(text: &str, place: &str) -> Result<Profile, Error> {
         let profile: Profile = toml::from_str(text)
-            .map_err(|e| Error::Syntax { place: place.to_owned(), why: one_line(&e, text) })?;
+            .map_err(|e| Error::Syntax { place: place.to_owned(), why: input::toml_error(&e, text) })?;
         profile.check()?;
         Ok(profile)
     }
@@ -50,11 +50,4 @@ impl Profile {
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a profile is plain data")
     }
-}
-
-/// The error with its line number, without the TOML library's multi-line excerpt.
-fn one_line(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    let message = error.message().replace('\n', " ");
-    line.map_or(message.clone(), |line| format!("line {line}: {message}"))
 }

@@ -1,6 +1,7 @@
 //! Workloads as users write them: the kind with parameters, or a TOML file as in an experiment.
 
 use crate::{Error, Workload};
+use input::one_line;
 use std::path::Path;
 use std::sync::Arc;
 use toml::{Table, Value};
@@ -13,7 +14,7 @@ pub fn parse(kind_or_file: &str, parameters: &[(String, String)]) -> Result<Arc<
         true => {
             let path = Path::new(kind_or_file);
             let text = input::read_to_string(path).map_err(Error::io("reading the workload", path))?;
-            text.parse().map_err(|error: toml::de::Error| refuse(one_line(&error)))?
+            text.parse().map_err(|error: toml::de::Error| refuse(one_line(&error.to_string())))?
         }
         false => Table::from_iter([("kind".to_owned(), kind_or_file.into())]),
     };
@@ -25,7 +26,7 @@ pub fn parse(kind_or_file: &str, parameters: &[(String, String)]) -> Result<Arc<
 
 /// The workload that a table in an experiment file describes.
 pub fn from_table(table: Table) -> Result<Arc<dyn Workload>, String> {
-    Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error))
+    Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error.to_string()))
 }
 
 /// Sets a parameter.
@@ -43,12 +44,6 @@ fn set(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
             Ok(())
         }
     }
-}
-
-/// Joins the lines of a parser error.
-fn one_line(error: &toml::de::Error) -> String {
-    let text = error.to_string();
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

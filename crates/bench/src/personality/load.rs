@@ -85,7 +85,8 @@ impl Personality {
     /// Parses and checks a personality in TOML. `place` names the source of the text in errors.
     pub fn parse(text: &str, place: &str) -> Result<Personality, Error> {
         let invalid = |why: String| Error::Invalid { place: place.to_owned(), why };
-        let personality: Personality = toml::from_str(text).map_err(|e| invalid(one_line(&e, text)))?;
+        let personality: Personality =
+            toml::from_str(text).map_err(|e| invalid(input::toml_error(&e, text)))?;
         let told = |flaw: Flaw| invalid(format!("line {}: {}", flaw.line(text), flaw.why));
         personality.validate().map_err(told)?;
         Ok(personality)
@@ -210,13 +211,6 @@ fn start_of(table: &DeTable, keys: &[String]) -> Option<usize> {
 /// The line number of a byte in a text, from 1.
 fn line_at(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
-}
-
-/// The error with its line number, without the multi-line excerpt of the TOML library.
-fn one_line(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| line_at(text, span.start));
-    let message = error.message().replace('\n', " ");
-    line.map_or(message.clone(), |line| format!("line {line}: {message}"))
 }
 
 #[cfg(test)]

@@ -43,9 +43,7 @@ pub fn number(value: f64) -> String {
 /// Groups digits by three, separated by thin spaces.
 fn grouped(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("−", digits));
-    let threes: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|three| std::str::from_utf8(three).expect("digits")).collect();
-    format!("{sign}{}", threes.join("\u{202f}"))
+    format!("{sign}{}", input::grouped(digits, "\u{202f}"))
 }
 
 #[cfg(test)]
