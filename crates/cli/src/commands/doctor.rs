@@ -4,6 +4,7 @@ use crate::args::Json;
 use crate::output;
 use anyhow::Result;
 use serde::Serialize;
+use std::fmt::Display;
 use std::path::Path;
 
 /// The result of one check.
@@ -55,37 +56,42 @@ fn machine() -> Vec<Finding> {
     let fuse = std::fs::File::options().read(true).write(true).open("/dev/fuse").is_ok();
     // Only computes the expected hardening: applying it would change this process.
     let lacks = disk::modelled::Hardening::expected().lacks();
-    let traced = probe::blocktrace::available();
-    let limited = disk::MemoryLimit::available();
     let shm = disk::free_bytes(Path::new("/dev/shm"));
     vec![
         check("root", root, "images, devices and cold caches", "only --dir works", Some("sudo -i")),
-        check("loop devices", looped, "file systems in image files", "only --dir and --device work", Some("modprobe loop")),
-        check("FUSE", root && fuse, "modelled disks (--disk) and betreefs", "neither works", Some(if root { "modprobe fuse" } else { "sudo -i" })),
-        Finding {
-            what: "protected servers".to_owned(),
-            works: lacks.is_none(),
-            detail: lacks.map_or_else(
-                || "modelled disks when memory is short".to_owned(),
-                |lacks| format!("modelled disks may hang when memory is short: {lacks}; in a container, grant it these capabilities"),
-            ),
-            repair: None,
-        },
-        Finding {
-            what: "request traces".to_owned(),
-            works: traced.is_ok(),
-            detail: traced.err().map_or_else(
-                || "dynamic layout scores and modelled times".to_owned(),
-                |why| format!("no dynamic layout scores and modelled times: {why}"),
-            ),
-            repair: None,
-        },
-        Finding {
-            what: "memory limits".to_owned(),
-            works: limited.is_ok(),
-            detail: limited.err().map_or_else(|| "warm scans (probe warm-scan)".to_owned(), |why| format!("no warm scans: {why}")),
-            repair: None,
-        },
+        check(
+            "loop devices",
+            looped,
+            "file systems in image files",
+            "only --dir and --device work",
+            Some("modprobe loop"),
+        ),
+        check(
+            "FUSE",
+            root && fuse,
+            "modelled disks (--disk) and betreefs",
+            "neither works",
+            Some(if root { "modprobe fuse" } else { "sudo -i" }),
+        ),
+        tried(
+            "protected servers",
+            lacks
+                .map_or(Ok(()), |lacks| Err(format!("{lacks}; in a container, grant it these capabilities"))),
+            "modelled disks when memory is short",
+            "modelled disks may hang when memory is short",
+        ),
+        tried(
+            "request traces",
+            probe::blocktrace::available(),
+            "dynamic layout scores and modelled times",
+            "no dynamic layout scores and modelled times",
+        ),
+        tried(
+            "memory limits",
+            disk::MemoryLimit::available(),
+            "warm scans (probe warm-scan)",
+            "no warm scans",
+        ),
         Finding {
             what: "/dev/shm".to_owned(),
             works: shm.is_ok(),
@@ -100,9 +106,9 @@ fn machine() -> Vec<Finding> {
 
 /// Programs of other packages, and virtual machines.
 fn programs() -> Vec<Finding> {
-    let program = |name, works, fails| {
+    let program = |name: &'static str, works, fails| {
         let repair = format!("apt install {name}");
-        check(name, on_path(name), works, fails, Some(&repair))
+        check(name, disk::require_tool(name, name).is_ok(), works, fails, Some(&repair))
     };
     let dovecot = workload::mail::find_dovecot();
     let repair = match &dovecot {
@@ -115,13 +121,13 @@ fn programs() -> Vec<Finding> {
         program("git", "real git (age --git --live)", "no aging by the real git"),
         program("curl", "images of catalogues (image fetch)", "no images of remote catalogues"),
         Finding {
-            what: "Dovecot".to_owned(),
-            works: dovecot.is_ok(),
-            detail: match &dovecot {
-                Ok(_) => "a real mail server (age --mail --live)".to_owned(),
-                Err(why) => format!("no aging by a real mail server: {why}"),
-            },
             repair,
+            ..tried(
+                "Dovecot",
+                dovecot,
+                "a real mail server (age --mail --live)",
+                "no aging by a real mail server",
+            )
         },
         virtual_machines(),
     ]
@@ -195,7 +201,14 @@ fn check(what: &str, works: bool, good_for: &str, broken: &str, repair: Option<&
     }
 }
 
-fn on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+/// A check that says why it failed. No command is known that repairs it.
+fn tried<T, E: Display>(
+    what: &str,
+    result: std::result::Result<T, E>,
+    good_for: &str,
+    broken: &str,
+) -> Finding {
+    let works = result.is_ok();
+    let detail = result.map_or_else(|why| format!("{broken}: {why}"), |_| good_for.to_owned());
+    Finding { what: what.to_owned(), works, detail, repair: None }
 }
