@@ -26,25 +26,15 @@ pub struct Progress {
     pub done: u64,
     /// Total size of the phase, if known.
     pub total: Option<u64>,
-    /// As [`Progress::per_s`].
+    /// Recent rate of the phase, in units per second; `None` before the first unit.
     #[serde(default)]
     pub recent_per_s: Option<f64>,
-    /// As [`Progress::phase_left_s`].
+    /// Estimated remaining seconds of the phase at the recent rate; `None` until that is steady.
     #[serde(default)]
     pub steady_left_s: Option<f64>,
 }
 
 impl Progress {
-    /// Recent rate of the phase, in units per second; `None` before the first unit.
-    pub fn per_s(&self) -> Option<f64> {
-        self.recent_per_s
-    }
-
-    /// Estimated remaining seconds of the phase at the recent rate; `None` until that is steady.
-    pub fn phase_left_s(&self) -> Option<f64> {
-        self.steady_left_s
-    }
-
     /// The completed share of the phase, from 0 to 1, if known.
     pub fn share(&self) -> Option<f64> {
         let total = self.total.filter(|&total| total > 0)?;

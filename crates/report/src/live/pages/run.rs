@@ -112,11 +112,11 @@ fn status(html: &mut Html, opened: &Opened, run: &Run, progress: Option<&Progres
         } else if progress.done > 0 {
             row("Phase progress", &|html| html.text(format!("{} done", number(progress.done as f64))));
         }
-        if let Some(rate) = progress.per_s() {
+        if let Some(rate) = progress.recent_per_s {
             row("Rate", &|html| html.text(format!("{}/s", number(rate))));
         }
         let running = shown == "running";
-        if let Some(left) = progress.phase_left_s().filter(|_| running && progress.steps.is_some()) {
+        if let Some(left) = progress.steady_left_s.filter(|_| running && progress.steps.is_some()) {
             row("Phase time left", &|html| {
                 html.text(format!("about {}, at the current rate", stretch(left)))
             });
