@@ -27,6 +27,27 @@ impl Progress {
         Progress { bar: ProgressBar::hidden(), pace, stop: TestStop::from_env() }
     }
 
+    /// The bar of a phase.
+    fn shown(&self, name: &str, total: Option<u64>) -> ProgressBar {
+        let (bar, template) = match total {
+            Some(total) => (ProgressBar::new(total), KNOWN),
+            None => (ProgressBar::new_spinner(), UNKNOWN),
+        };
+        // indicatif hides the bar if standard error is not a terminal.
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template(template).expect("the templates are constant");
+        let pace = Arc::clone(&self.pace);
+        let show = move |_: &ProgressState, to: &mut dyn Write| {
+            let pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+            // The bar shows nothing if this fails.
+            let _ = to.write_str(&in_words(&pace, Instant::now(), total));
+        };
+        bar.set_style(style.with_key("pace", show));
+        bar.set_message(name.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        bar
+    }
+
     fn end_phase(&self) {
         self.bar.finish_and_clear();
         messages::set_bar(None);
@@ -36,27 +57,11 @@ impl Progress {
 impl Watch for Progress {
     fn phase(&mut self, name: &str, total: Option<u64>) {
         self.end_phase();
-        let begun = Instant::now();
-        *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = Pace::begin(begun);
-        self.bar = match total {
-            _ if messages::is_quiet() => ProgressBar::hidden(),
-            Some(total) => ProgressBar::new(total),
-            None => ProgressBar::new_spinner(),
-        };
-        if !messages::is_quiet() {
-            // indicatif hides the bar if standard error is not a terminal.
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            let template = if total.is_some() { KNOWN } else { UNKNOWN };
-            let style = ProgressStyle::with_template(template).expect("the templates are constant");
-            let pace = Arc::clone(&self.pace);
-            let show = move |_: &ProgressState, to: &mut dyn Write| {
-                let pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
-                // The bar shows nothing if this fails.
-                let _ = to.write_str(&in_words(&pace, Instant::now(), total));
-            };
-            self.bar.set_style(style.with_key("pace", show));
-            self.bar.set_message(name.to_owned());
-            self.bar.enable_steady_tick(Duration::from_millis(200));
+        *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = Pace::begin(Instant::now());
+        if messages::is_quiet() {
+            self.bar = ProgressBar::hidden();
+        } else {
+            self.bar = self.shown(name, total);
             messages::set_bar(Some(self.bar.clone()));
         }
         TestStop::begins(&mut self.stop, name);
