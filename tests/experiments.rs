@@ -22,19 +22,20 @@ title = "Cost"
 y = "modelled_s_per_gib"
 axis = { label = "cost", unit = "s/GiB" }
 
-[[check]]
-claim = "costs more"
-published = "it does"
+[[claim]]
+where = "nowhere"
+states = "costs more"
 measure = "modelled_s_per_gib"
 disks = ["hdd-7200"]
-rule = { grows_above = 1.0 }
+over = [{ at = "first" }]
+trend = { above = 1.0 }
 
-[[check]]
-claim = "is free"
-published = "nobody said so"
+[[claim]]
+where = "nobody said so"
+states = "is free"
 measure = "modelled_s_per_gib"
 disks = ["hdd-7200"]
-rule = { last_below = 0.0 }
+trend = { below = 0.0 }
 "#;
 
 fn lab(fs: &str) -> Lab {
@@ -70,8 +71,8 @@ fn experiment_reports_measures_and_checks() {
     assert_eq!(outcome["pairs"].as_array().unwrap().len(), 4);
     assert!(outcome["pairs"][0]["aging_ratio"].as_f64().unwrap() > 0.0);
     assert_eq!(outcome["pictures"][0]["files"].as_array().unwrap().len(), 4);
-    let holds: Vec<&Value> = outcome["checks"].as_array().unwrap().iter().map(|c| &c["holds"]).collect();
-    assert_eq!(holds, [&Value::Bool(true), &Value::Bool(false)], "{}", outcome["checks"]);
+    let verdicts: Vec<&Value> = outcome["claims"].as_array().unwrap().iter().map(|c| &c["verdict"]).collect();
+    assert_eq!(verdicts, ["holds", "does_not_hold"], "{}", outcome["claims"]);
     lab.nothing_left();
 
     // Every printed measure can be plotted.
@@ -145,12 +146,12 @@ size_bytes = 134_217_728
 rounds = [4096, 65536, 1048576, 4194304]
 workload = { kind = "transfer-size", reads = READS }
 
-[[check]]
-claim = "is natural"
-published = "it is"
+[[claim]]
+where = "nowhere"
+states = "is natural"
 measure = "natural_50_bytes"
 side = ""
-rule = { last_above = 65_536, last_below = 4_194_305 }
+published = [65_537, 4_194_304]
 "#;
 
 #[test]
@@ -168,7 +169,7 @@ fn natural_transfer_size_of_a_disk_depends_on_its_parameters() {
         let at = side(&outcome, "mine", size, "");
         assert_eq!(at["natural_50_bytes"], 1_048_576.0, "{at}");
     }
-    assert_eq!(outcome["checks"][0]["holds"], true, "{}", outcome["checks"]);
+    assert_eq!(outcome["claims"][0]["verdict"], "holds", "{}", outcome["claims"]);
     let again = lab.json("run disks.toml --work work --resume");
     assert_eq!(again["checkpoints"], outcome["checkpoints"]);
     // A disk with the same name but other parameters is measured again.
@@ -193,8 +194,8 @@ fn failed_disk_is_named_and_interrupted_cell_does_not_fail() {
     let outcome = document("run", &output);
     let failed: Vec<&Value> = outcome["failed"].as_array().unwrap().iter().map(|f| &f["cell"]).collect();
     assert_eq!(failed, ["hdd-7200", "ssd-sata"]);
-    let why = outcome["checks"][0]["why"].as_str().unwrap();
-    assert!(outcome["checks"][0]["holds"].is_null() && why.contains("cell hdd-7200 failed"), "{why}");
+    let line = &outcome["claims"][0]["lines"][0];
+    assert_eq!((&line["verdict"], &line["why"]), (&"cannot_be_told".into(), &"cell hdd-7200 failed".into()));
 
     let text = DISKS.replace("DISK", "hdd-7200").replace("READS", "1_000_000_000");
     std::fs::write(lab.path().join("disks.toml"), text.replace("rounds = [4096, ", "rounds = [")).unwrap();
@@ -309,22 +310,23 @@ y = "benchmark_objects_per_s"
 axis = { label = "rate", unit = "objects/s", log = true }
 panels = "fs"
 
-[[check]]
-claim = "does something"
-published = "it does"
+[[claim]]
+where = "nowhere"
+states = "does something"
 measure = "benchmark_objects_per_s"
 options = ["little"]
 side = ""
-rule = { first_above = 0.0, over_disks = ["hdd-7200"], ratio_above = 0.0 }
+over = [{ disk = "hdd-7200" }]
+trend = { above = 0.0 }
 
-[[check]]
-claim = "is free"
-published = "nobody said so"
+[[claim]]
+where = "nobody said so"
+states = "is free"
 measure = "precreate_objects_per_s"
 disks = ["hdd-7200"]
 options = ["much"]
 side = ""
-rule = { last_below = 0.0 }
+trend = { below = 0.0 }
 "#;
 
 #[test]
@@ -345,8 +347,8 @@ fn metadata_benchmark_is_measured_on_modelled_disks() {
             }
         }
     }
-    let holds: Vec<&Value> = outcome["checks"].as_array().unwrap().iter().map(|c| &c["holds"]).collect();
-    assert_eq!(holds, [&Value::Bool(true), &Value::Bool(true), &Value::Bool(false)], "{}", outcome["checks"]);
+    let verdicts: Vec<&Value> = outcome["claims"].as_array().unwrap().iter().map(|c| &c["verdict"]).collect();
+    assert_eq!(verdicts, ["holds", "does_not_hold"], "{}", outcome["claims"]);
     lab.nothing_left();
 
     assert_eq!(lab.json("run meta.toml --work work --resume")["checkpoints"], outcome["checkpoints"]);
@@ -409,8 +411,8 @@ fn invalid_metadata_experiments_are_refused_and_interrupted_cell_does_not_fail()
 fn laboratory_reproduces_published_trends() {
     let lab = Lab::new();
     let outcome = lab.json("reproduce smith97-fig6 --work work");
-    let checks = outcome["checks"].as_array().unwrap();
-    assert!(checks.len() == 8 && checks.iter().all(|check| check["holds"] == true), "{checks:#?}");
+    let claims = outcome["claims"].as_array().unwrap();
+    assert!(claims.iter().all(|claim| claim["verdict"] == "holds"), "{claims:#?}");
     let at_104_kb = |disk, name| {
         let checkpoints = outcome["checkpoints"].as_array().unwrap();
         let of = |c: &&Value| c["option"] == "no_switch" && c["disk"] == disk && c["round"] == 106_496;

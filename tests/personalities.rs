@@ -407,23 +407,24 @@ round = { label = "overwrites" }
 scale.small = { size_bytes = 67_108_864, rounds = [25], repeat = 2, workload = { kind = "personality", personality = "tiny.toml", profile = "wang_os", fullness = 0.5, time_s = 0.3 } }
 plot = [{ title = "rate", y = "operations_per_s", axis = { label = "rate" } }]
 
-[[check]]
-claim = "it runs"
-published = "nothing"
+[[claim]]
+where = "nowhere"
+states = "it runs"
 measure = "operations_ratio"
-rule = { last_above = 0.0 }
+trend = { above = 0.0 }
 
-[[check]]
-claim = "one file system keeps its rank"
-published = "nothing"
+[[claim]]
+where = "nowhere"
+states = "one file system changes its rank"
 measure = "operations_per_s"
-rule = { ranking_changes = true }
+reorders = true
 "#;
     std::fs::write(lab.path().join("mine.toml"), experiment).unwrap();
     let outcome = lab.json("run mine.toml --work w");
     assert_eq!(outcome["failed"], Value::Array(Vec::new()), "{outcome}");
-    let checks = outcome["checks"].as_array().unwrap();
-    assert_eq!((&checks[0]["holds"], &checks[1]["holds"]), (&true.into(), &Value::Null), "{checks:?}");
+    let claims = outcome["claims"].as_array().unwrap();
+    let verdicts: Vec<&Value> = claims.iter().map(|claim| &claim["verdict"]).collect();
+    assert_eq!(verdicts, ["holds", "does_not_hold"], "{claims:?}");
     let aged = &outcome["checkpoints"][0];
     assert_eq!(aged["side"], "aged");
     for measure in

@@ -76,7 +76,7 @@ fn killed_shard_resumes_with_the_same_result() {
     let resumed = lab.json(&line);
     let claims = |status: &Value| {
         let one = figure_status(status, &figure);
-        ["state", "holds", "fails", "open", "trend", "not"].map(|field| one[field].clone())
+        ["state", "holds", "trend_only", "fails", "open", "verdict", "claims"].map(|field| one[field].clone())
     };
     assert_eq!(claims(&resumed), claims(&whole));
     let outcome =
@@ -148,11 +148,12 @@ round = { label = "in turn", unit = "%" }
 scale.small = { size_bytes = 335_544_320, rounds = [0, 50, 100], workload = { kind = "intrafile", files = 4 } }
 plot = [{ title = "Cost", y = "modelled_s_per_gib", axis = { label = "cost" } }]
 
-[[check]]
-claim = "is torn apart"
-published = "it is"
+[[claim]]
+where = "nowhere"
+states = "is torn apart"
 measure = "dynamic_layout_score"
-rule = { grows_below = 1.5 }
+over = [{ at = "first" }]
+trend = { below = 1.5 }
 "#;
 
 #[test]

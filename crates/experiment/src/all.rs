@@ -1,6 +1,7 @@
 //! Runs all figures that the store does not hold yet. A failed figure is reported and the rest continues; a killed figure resumes at its
 //! last checkpoint.
 
+use super::judge::Verdict;
 use super::outcome::Outcome;
 use super::plan::Plan;
 use super::runner::{RunSpec, has_checkpoints, run};
@@ -139,6 +140,12 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
 }
 
 fn summary(outcome: &Outcome) -> String {
-    let held = outcome.checks.iter().filter(|check| check.holds == Some(true)).count();
-    format!("{}: {held} of {} claims hold", outcome.figure, outcome.checks.len())
+    let count = |least| outcome.claims.iter().filter(|claim| claim.verdict >= least).count();
+    let (hold, follow) = (count(Verdict::Holds), count(Verdict::TrendOnly));
+    format!(
+        "{}: of {} claims {hold} hold, {} in their trend only",
+        outcome.figure,
+        outcome.claims.len(),
+        follow - hold
+    )
 }

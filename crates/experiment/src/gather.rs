@@ -1,6 +1,6 @@
 //! Reads back the measurements of a run and judges them.
 
-use super::check::{Checked, Judge, trend};
+use super::judge::{FigureVerdict, Judge};
 use super::outcome::{FailedCell, Outcome, Picture};
 use super::plan::{Job, Plan};
 use probe::FileMap;
@@ -26,8 +26,9 @@ pub(super) fn gather(
         title: experiment.title.clone(),
         source: experiment.source.clone(),
         scale: plan.spec.scale.clone(),
-        checks: Vec::new(),
-        trend: None,
+        claims: Vec::new(),
+        verdict: None,
+        differs: experiment.differs.clone(),
         correlations: Vec::new(),
         checkpoints: Vec::new(),
         pairs: Vec::new(),
@@ -41,17 +42,12 @@ pub(super) fn gather(
         read_job(plan, job, store, &mut outcome)?;
     }
     let (lines, rounds, untraced) = (plan.lines(), plan.scale.axis(), plan.untraced.as_deref());
-    let judge = Judge { lines: &lines, rounds, outcome: &outcome, untraced };
-    let claims: Vec<Vec<Checked>> = experiment.check.iter().map(|claim| judge.check(claim)).collect();
-    let mut correlations = Vec::new();
-    for correlated in experiment.check.iter().flat_map(|claim| judge.correlations(claim)) {
-        // Two claims may use the same correlation.
-        if !correlations.contains(&correlated) {
-            correlations.push(correlated);
-        }
-    }
-    outcome.trend = trend(&claims);
-    (outcome.checks, outcome.correlations) = (claims.concat(), correlations);
+    let judge = Judge { experiment, lines: &lines, rounds, outcome: &outcome, untraced };
+    let claims: Vec<_> = experiment.claim.iter().map(|claim| judge.judge(claim)).collect();
+    let correlations = judge.all_correlations();
+    let is_complete = experiment.differs.iter().all(|difference| difference.missing.is_empty());
+    outcome.verdict = (!claims.is_empty()).then(|| FigureVerdict::of(&claims, is_complete));
+    (outcome.claims, outcome.correlations) = (claims, correlations);
     Ok(outcome)
 }
 

@@ -1,17 +1,17 @@
 //! Experiments: a figure of the literature as a matrix of cells (file systems × options × seeds). Each cell is aged by a workload in rounds
-//! and measured after each; the published expectation is the set of checks.
+//! and measured after each, and the published claims are judged.
 //!
 //! An experiment is a TOML file, one per figure. Its scales (`small`, `paper`) give the sizes; everything else is shared.
 
 mod all;
 mod cell;
-mod check;
+mod claim;
 mod gather;
+mod judge;
 mod line;
 mod measure;
 mod outcome;
 mod plan;
-mod rule;
 mod runner;
 mod spec;
 mod standing;
@@ -20,14 +20,14 @@ mod validate;
 mod works;
 
 pub use all::{AllDone, AllSpec, reproduce_all};
-pub use check::Checked;
+pub use claim::{At, Bounds, Claim, Over, Place, Published};
+pub use judge::{FigureVerdict, Judged, LineVerdict, Verdict};
 pub use measure::is_by_disk;
 pub use outcome::{Correlated, FailedCell, Outcome, Picture};
 pub use plan::Plan;
-pub use rule::Rule;
 pub use runner::{RunSpec, run};
-pub use spec::{Axis, Check, Experiment, Panels, Plot, Published, Scale};
-pub use standing::{Standing, State, is_done, standing};
+pub use spec::{Axis, Difference, Experiment, Panels, Plot, Scale};
+pub use standing::{Indexed, Standing, State, claims, is_done, standing};
 pub use works::{Listed, Shard, listed};
 
 /// The kind of the runs of whole experiments in a store.

@@ -1,7 +1,7 @@
 //! The outcome of an experiment, read back from the store, so that the output shows exactly the stored data.
 
-use super::check::Checked;
-use super::spec::{Axis, Plot};
+use super::judge::{FigureVerdict, Judged};
+use super::spec::{Axis, Difference, Plot};
 use probe::FileMap;
 use results::Correlation;
 use run::checkpoint::{CheckpointPair, CheckpointSide, TreeAt};
@@ -18,11 +18,15 @@ pub struct Outcome {
     pub source: String,
     /// The scale.
     pub scale: String,
-    /// The published claims and their verdicts.
-    pub checks: Vec<Checked>,
-    /// Whether all claims about the trend hold; `None` if that could not be judged.
+    /// The published claims and their verdicts. Earlier versions recorded others.
     #[serde(default)]
-    pub trend: Option<bool>,
+    pub claims: Vec<Judged>,
+    /// The verdict on the figure; `None` if it has none, as a series.
+    #[serde(default)]
+    pub verdict: Option<FigureVerdict>,
+    /// The differences from the published experiment.
+    #[serde(default)]
+    pub differs: Vec<Difference>,
     /// The correlations that the claims use.
     #[serde(default)]
     pub correlations: Vec<Correlated>,
@@ -43,15 +47,11 @@ pub struct Outcome {
     pub plots: Vec<Plot>,
 }
 
-/// The correlation of two measures over the rounds and agings of a line of the figure.
+/// The correlation of two measures over the rounds and agings of some lines of the figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Correlated {
-    /// Kind of file system.
-    pub fs: String,
-    /// Model of the disk that the scans are priced on.
-    pub disk: String,
-    /// The setting; empty if there is only one.
-    pub option: String,
+    /// The file system, setting and disk, as far as the lines have one in common.
+    pub lines: String,
     /// `aged` or `unaged`.
     pub side: String,
     /// The first measure.

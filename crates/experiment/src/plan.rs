@@ -50,13 +50,13 @@ impl<'a> Plan<'a> {
         let disk = |name: &String| Ok(NamedDisk { name: name.clone(), model: Model::find(name)? });
         let disks: Vec<NamedDisk> = experiment.disks.iter().map(disk).collect::<Result<_, Error>>()?;
         let models: Vec<&str> = disks.iter().map(|disk| disk.model.name()).collect();
-        for check in &experiment.check {
-            let mut named = check.disks.iter().chain(&check.rule.over_disks);
+        for claim in &experiment.claim {
+            let mut named = claim.disks.iter().chain(claim.over.iter().filter_map(|over| over.disk.as_ref()));
             if let Some(unknown) = named.find(|disk| !models.contains(&disk.as_str())) {
                 let names = models.join(", ");
                 let why = format!(
                     "the claim {:?} names the disk {unknown:?}, which is not measured; measured: {names}",
-                    check.claim
+                    claim.states
                 );
                 return Err(Error::Refused(why));
             }

@@ -1,6 +1,6 @@
 //! The TOML file of an experiment.
 
-use super::rule::Rule;
+use super::claim::Claim;
 use super::task::{self, Task};
 use input::one_line;
 use run::Error;
@@ -79,7 +79,10 @@ pub struct Experiment {
     pub plot: Vec<Plot>,
     /// The published claims.
     #[serde(default)]
-    pub check: Vec<Check>,
+    pub claim: Vec<Claim>,
+    /// The differences from the published experiment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<Difference>,
 }
 
 /// The label of an axis.
@@ -172,31 +175,6 @@ pub struct Plot {
     /// A remark for readers.
     #[serde(default)]
     pub note: String,
-    /// Published values of the measure, drawn beside the measured ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub published: Vec<Published>,
-}
-
-/// A published value of a plot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// The file systems that it is of; all if empty.
-    #[serde(default)]
-    pub fs: Vec<String>,
-    /// The disks; all if empty.
-    #[serde(default)]
-    pub disks: Vec<String>,
-    /// The settings; all if empty.
-    #[serde(default)]
-    pub options: Vec<String>,
-    /// The value, or the lower end of a range.
-    pub low: f64,
-    /// The upper end of a range.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-    /// What was measured, and where it was published.
-    pub text: String,
 }
 
 /// What each panel of a figure shows; the other dimension becomes lines within the panel.
@@ -210,40 +188,18 @@ pub enum Panels {
     Fs,
 }
 
-/// A published claim and the rule that decides whether it holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A difference from the published experiment, with what stands in its place here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Check {
-    /// The claim, in words.
-    pub claim: String,
-    /// What was published, with its numbers.
+pub struct Difference {
+    /// What the publication has: `ZFS 0.6.5 on a 7200 rpm disk`.
     pub published: String,
-    /// The measure that the rule applies to.
-    pub measure: String,
-    /// The file systems that the claim is about; all if empty.
-    #[serde(default)]
-    pub fs: Vec<String>,
-    /// The disks; all if empty.
-    #[serde(default)]
-    pub disks: Vec<String>,
-    /// The settings; all if empty.
-    #[serde(default)]
-    pub options: Vec<String>,
-    /// The side.
-    #[serde(default = "aged")]
-    pub side: String,
-    /// The rule that decides.
-    pub rule: Rule,
-    /// Whether the rule tests a published number or range, which another machine, drive and scale may miss, rather than a direction or an
-    /// order (the trend).
-    #[serde(default)]
-    pub level: bool,
-    /// Whether one line that meets the rule is enough: for publications which state that something can happen.
-    #[serde(default)]
-    pub in_some: bool,
-    /// Why the claim is known not to hold here, and for which lines. Shown if the claim does not hold; does not change the verdict.
-    #[serde(default)]
-    pub why: String,
+    /// What stands in its place.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub here: String,
+    /// Why nothing does; a figure with something missing holds at most in its trend.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub missing: String,
 }
 
 fn one() -> u64 {
@@ -256,10 +212,6 @@ fn seeds() -> Vec<u64> {
 
 fn yes() -> bool {
     true
-}
-
-fn aged() -> String {
-    "aged".to_owned()
 }
 
 impl Experiment {
@@ -367,7 +319,7 @@ mod tests {
             let experiment = Experiment::find(name).unwrap();
             assert_eq!(experiment.figure, name);
             assert!(experiment.at("small").is_ok() && experiment.at("paper").is_ok(), "{name}");
-            assert!(!experiment.check.is_empty() && !experiment.plot.is_empty(), "{name}");
+            assert!(!experiment.claim.is_empty() && !experiment.plot.is_empty(), "{name}");
         }
         assert!(Experiment::find("fast17-fig99").unwrap_err().to_string().contains("fast17-fig4"));
     }

@@ -1,6 +1,6 @@
 //! The state of the reproduction in a store: for each figure, whether it was run and which claims hold.
 
-use super::check::Checked;
+use super::judge::{FigureVerdict, Judged, Verdict};
 use super::outcome::Outcome;
 use super::spec::Experiment;
 use super::works::{Listed, listed};
@@ -53,24 +53,48 @@ pub struct Standing {
     pub state: State,
     /// Number of claims that hold.
     pub holds: usize,
+    /// Number of claims that hold in their trend only.
+    pub trend_only: usize,
     /// Number of claims that do not hold.
     pub fails: usize,
-    /// Number of claims that could not be judged.
+    /// Number of claims that cannot be told.
     pub open: usize,
-    /// Whether all claims about the trend hold; `None` if that could not be judged.
-    pub trend: Option<bool>,
+    /// The verdict on the figure; `None` if it was not run.
+    pub verdict: Option<FigureVerdict>,
     /// Number of failed cells.
     pub failed_cells: usize,
     /// Completion time, RFC 3339.
     pub finished: Option<String>,
-    /// The claims that do not hold, or could not be judged.
-    pub not: Vec<Checked>,
+    /// All claims. Those of a figure that was not run cannot be told.
+    pub claims: Vec<Judged>,
 }
 
 /// The state of all figures in a store at a scale. Without a store no figure was run.
 pub fn standing(store: Option<&Store>, scale: &str) -> Result<Vec<Standing>, Error> {
     let runs = store.map_or(Ok(Vec::new()), |store| store.runs_of_kind(super::KIND))?;
     listed().into_iter().map(|listed| of(store, &runs, listed, scale)).collect()
+}
+
+/// A claim of a figure, with its verdict.
+#[derive(Clone, Debug, Serialize)]
+pub struct Indexed<'s> {
+    /// The publication, as a reference.
+    pub work: &'s str,
+    /// The figure that judges it.
+    pub figure: &'s str,
+    /// The claim and its verdict.
+    #[serde(flatten)]
+    pub judged: &'s Judged,
+}
+
+/// All claims of these figures, in the order of their publications.
+pub fn claims(standing: &[Standing]) -> Vec<Indexed<'_>> {
+    let mut claims = Vec::new();
+    for Standing { listed, claims: judged, .. } in standing {
+        let index = |judged| Indexed { work: &listed.work, figure: &listed.figure, judged };
+        claims.extend(judged.iter().map(index));
+    }
+    claims
 }
 
 /// Whether the store holds the complete figure, by this version of the program and of the experiment, without failed cells.
@@ -100,14 +124,18 @@ fn of(store: Option<&Store>, runs: &[Run], listed: Listed, scale: &str) -> Resul
         listed,
         title,
         holds: 0,
+        trend_only: 0,
         fails: 0,
         open: 0,
-        trend: None,
+        verdict: None,
         failed_cells: 0,
         finished: None,
-        not: Vec::new(),
+        claims: Vec::new(),
     };
-    let (Some(store), Some(experiment)) = (store, experiment) else { return Ok(standing) };
+    let Some(experiment) = experiment else { return Ok(standing) };
+    standing.claims = experiment.claim.iter().map(Judged::unmeasured).collect();
+    standing.open = standing.claims.len();
+    let Some(store) = store else { return Ok(standing) };
     let mut of_it =
         runs.iter().filter(|run| run.name == experiment.figure && is_at(run, scale)).rev().peekable();
     let running = store.running(super::KIND, &experiment.figure)?;
@@ -126,11 +154,14 @@ fn of(store: Option<&Store>, runs: &[Run], listed: Listed, scale: &str) -> Resul
         _ => State::NotRun,
     };
     let Some((outcome, run)) = outcome.zip(done) else { return Ok(standing) };
-    let count = |holds| outcome.checks.iter().filter(|check| check.holds == holds).count();
-    (standing.holds, standing.fails, standing.open) = (count(Some(true)), count(Some(false)), count(None));
-    standing.trend = outcome.trend;
+    let count = |verdict| outcome.claims.iter().filter(|claim| claim.verdict == verdict).count();
+    standing.holds = count(Verdict::Holds);
+    standing.trend_only = count(Verdict::TrendOnly);
+    standing.fails = count(Verdict::DoesNotHold);
+    standing.open = count(Verdict::CannotBeTold);
+    standing.verdict = outcome.verdict;
     standing.failed_cells = outcome.failed.len();
     standing.finished = run.finished.clone();
-    standing.not = outcome.checks.into_iter().filter(|check| check.holds != Some(true)).collect();
+    standing.claims = outcome.claims;
     Ok(standing)
 }

@@ -6,7 +6,10 @@ mod experiment;
 mod measure;
 mod tree;
 
-pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Panels, Picture, Plot, Point, Published};
+pub use experiment::{
+    Axis, Claim, ClaimVerdict, Difference, Experiment, FailedCell, FigureVerdict, Line, LineVerdict, Panels, Picture,
+    Plot, Point, Published,
+};
 pub use measure::MeasureInfo;
 pub use tree::{Tree, TreeAt, TreeLevel};
 

@@ -1,10 +1,10 @@
 //! Converts outcomes of experiments to page data: curves, claims with verdicts and block maps.
 
 use crate::data::{
-    Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, Published, TreeAt,
+    Axis, Claim, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, Published, TreeAt,
 };
 use crate::from_tree;
-use experiment::Outcome;
+use experiment::{At, Outcome};
 use results::{Estimate, Run, Store, measures};
 use run::checkpoint::CheckpointSide;
 use run::{Error, SUBJECTS};
@@ -46,19 +46,9 @@ pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
         title: outcome.title,
         source: outcome.source,
         scale: outcome.scale,
-        trend: outcome.trend,
-        checks: outcome
-            .checks
-            .into_iter()
-            .map(|c| Check {
-                claim: c.claim,
-                published: c.published,
-                measured: c.measured,
-                holds: c.holds,
-                why: c.why,
-                reason: c.reason,
-            })
-            .collect(),
+        differs: outcome.differs,
+        claims: outcome.claims.iter().map(claim).collect(),
+        verdict: outcome.verdict,
         round: axis(&outcome.round),
         trees: outcome.trees.into_iter().map(|one| tree(one, several_trees)).collect(),
         pictures: (outcome.pictures.into_iter())
@@ -179,7 +169,7 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
         title: plot.title.clone(),
         x: axis(&outcome.round),
         y: Axis { unit: unit.map_or(y.unit, str::to_owned), ..y },
-        published: plot.published.iter().map(published).collect(),
+        published: outcome.claims.iter().filter_map(|judged| published(plot, &judged.claim)).collect(),
         lines: lines
             .into_iter()
             .map(|(line, rounds)| Line { points: rounds.into_iter().filter_map(point).collect(), ..line })
@@ -192,7 +182,24 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
     }
 }
 
-fn published(of: &experiment::Published) -> Published {
-    let experiment::Published { fs, disks, options, low, high, text } = of.clone();
-    Published { fs, disks, options, low, high: high.unwrap_or(low), text }
+fn claim(judged: &experiment::Judged) -> Claim {
+    Claim {
+        section: judged.claim.section.clone(),
+        states: judged.claim.states.clone(),
+        published: judged.published(),
+        lines: judged.lines.clone(),
+        verdict: judged.verdict,
+        why: judged.claim.why.clone(),
+    }
+}
+
+/// What a claim says of the values of a plot, if it does.
+fn published(plot: &experiment::Plot, claim: &experiment::Claim) -> Option<Published> {
+    let (low, high) = claim.published_value_of(&plot.y)?.ends();
+    let x = match claim.at {
+        At::Round(round) => Some(round as f64),
+        At::Place(_) => None,
+    };
+    let (fs, disks, options) = (claim.fs.clone(), claim.disks.clone(), claim.options.clone());
+    Some(Published { fs, disks, options, x, low, high, text: claim.section.clone() })
 }

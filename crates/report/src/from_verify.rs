@@ -1,7 +1,9 @@
 //! Converts validations of replays to page data: layout scores of the real and the replayed file system by
 //! day and by file size, as Smith and Seltzer (1997) plotted them, and their free extents.
 
-use crate::data::{Axis, Check, Experiment, Line, Plot, Point, Published};
+use crate::data::{
+    Axis, Claim, ClaimVerdict, Experiment, Line, LineVerdict, Plot, Point, Published,
+};
 use crate::method_rows;
 use results::{Run, Store};
 use run::{Error, Verified};
@@ -36,7 +38,7 @@ pub fn verify(run: &Run, verified: &Verified) -> Experiment {
         title: format!("{}: real and replayed, {days} snapshots", verified.fs),
         source: "Smith and Seltzer, File System Aging, SIGMETRICS 1997".to_owned(),
         scale: "verification".to_owned(),
-        checks: vec![check(verified)],
+        claims: vec![claim(verified)],
         plots: vec![by_day(verified), by_size(verified), fullness(verified), free(verified)]
             .into_iter()
             .filter(|plot| plot.lines.iter().any(|line| !line.points.is_empty()))
@@ -53,22 +55,30 @@ pub fn verify(run: &Run, verified: &Verified) -> Experiment {
     }
 }
 
-fn check(verified: &Verified) -> Check {
+fn claim(verified: &Verified) -> Claim {
     let ends = verified.real_final.zip(verified.replayed_final).map(|(a, b)| (a - b).abs());
     let (real, simulated) = PUBLISHED;
+    let verdict = match ends {
+        None => ClaimVerdict::CannotBeTold,
+        Some(ends) if ends <= simulated - real => ClaimVerdict::Holds,
+        Some(_) => ClaimVerdict::DoesNotHold,
+    };
     let number =
         |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
-    Check {
-        claim: "The replayed file system has nearly the same layout as the real one".to_owned(),
-        published: format!("layout scores differ by {:.3} at the end", simulated - real),
-        measured: format!(
-            "{} difference at the end, {} on average",
-            number(ends),
-            number(verified.mean_abs_difference)
-        ),
-        holds: ends.map(|ends| ends <= simulated - real),
-        why: "Holds if the final difference is at most the published one.".to_owned(),
-        reason: String::new(),
+    let average = number(verified.mean_abs_difference);
+    Claim {
+        section: "§3.3, Figure 3".to_owned(),
+        states: "The layout scores of the replayed and the real file system differ by no more at the end"
+            .to_owned(),
+        published: format!("{:.3}", simulated - real),
+        lines: vec![LineVerdict {
+            line: String::new(),
+            measured: format!("{}, on average {average}", number(ends)),
+            verdict,
+            why: String::new(),
+        }],
+        verdict,
+        why: String::new(),
     }
 }
 

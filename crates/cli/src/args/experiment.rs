@@ -22,8 +22,11 @@ pub struct Reproduce {
     /// Show the status and verdict of each figure
     #[arg(long, conflicts_with = "figures")]
     pub status: bool,
-    /// Print the status as Markdown tables
-    #[arg(long, requires = "status", conflicts_with = "json")]
+    /// Show every published claim with its verdict
+    #[arg(long, conflicts_with_all = ["status", "list", "figures"])]
+    pub claims: bool,
+    /// Print the status or the claims as Markdown tables
+    #[arg(long, conflicts_with_all = ["json", "list", "figures"])]
     pub markdown: bool,
     /// Run only part I of N parts of about equal run time, for job arrays
     #[arg(long, value_name = "I/N", requires = "figures")]

@@ -6,7 +6,7 @@ use crate::args::{HowToRun, Reproduce, Run};
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use experiment::{Experiment, Outcome, Plan, RunSpec, Shard};
+use experiment::{Difference, Experiment, Judged, Outcome, Plan, RunSpec, Shard};
 
 /// The name that selects all figures.
 const ALL: &str = "all";
@@ -25,6 +25,9 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
     let all = args.figures.iter().any(|figure| figure == ALL);
     if args.status {
         return suite::status(&args.how, args.markdown);
+    }
+    if args.claims {
+        return suite::claims(&args.how, args.markdown);
     }
     if args.list || args.figures.is_empty() {
         return suite::list(args.how.json);
@@ -91,23 +94,21 @@ fn carry_out(plan: &Plan) -> Result<Outcome> {
 }
 
 fn show(outcome: &Outcome) -> Result<()> {
-    let holds = |holds| match holds {
-        Some(true) => "holds",
-        Some(false) => "does NOT hold",
-        None => "not judged",
-    };
-    output::table(
-        &[&outcome.figure, "published", "measured", ""],
-        outcome.checks.iter().map(|check| {
-            let measured = if check.holds.is_some() { &check.measured } else { &check.why };
-            vec![
-                check.claim.clone(),
-                check.published.clone(),
-                measured.clone(),
-                holds(check.holds).to_owned(),
-            ]
-        }),
-    )
+    for Difference { published, here, missing } in &outcome.differs {
+        let instead = if missing.is_empty() { here.clone() } else { format!("missing: {missing}") };
+        output::line(&format!("published: {published}; here: {instead}"))?;
+    }
+    output::table(&[&outcome.figure, "published", "measured", ""], outcome.claims.iter().map(claim_row))?;
+    match outcome.verdict {
+        Some(verdict) => output::line(&format!("{}: {}", outcome.figure, verdict.words())),
+        None => Ok(()),
+    }
+}
+
+/// A claim as a row of a table.
+fn claim_row(judged: &Judged) -> Vec<String> {
+    let claim = format!("{} ({})", judged.claim.states, judged.claim.section);
+    vec![claim, judged.published(), judged.measured(), judged.verdict.words().to_owned()]
 }
 
 /// Fails if a cell failed. Claims that do not hold are a result, not an error.

@@ -1,6 +1,7 @@
 //! The data of an experiment that reproduces a published figure: claims with verdicts, curves, block maps.
 
 use super::{FileRow, TreeAt};
+pub use ::experiment::{Difference, FigureVerdict, LineVerdict, Verdict as ClaimVerdict};
 use serde::{Deserialize, Serialize};
 
 /// One reproduced figure.
@@ -14,11 +15,14 @@ pub struct Experiment {
     pub source: String,
     /// The scale of the run: `small`, `paper`.
     pub scale: String,
-    /// The published claims, each compared with the measurements.
-    pub checks: Vec<Check>,
-    /// Whether the trend holds; `None` if there is no verdict.
+    /// The differences from the published experiment.
     #[serde(default)]
-    pub trend: Option<bool>,
+    pub differs: Vec<Difference>,
+    /// The published claims, each compared with the measurements.
+    pub claims: Vec<Claim>,
+    /// The verdict on the figure; `None` if it has no claims.
+    #[serde(default)]
+    pub verdict: Option<FigureVerdict>,
     /// The curves, in display order.
     pub plots: Vec<Plot>,
     /// The meaning of a round.
@@ -35,22 +39,21 @@ pub struct Experiment {
     pub method: Vec<(String, String)>,
 }
 
-/// A published claim and the measurement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// The claim, in words: a trend or an order.
-    pub claim: String,
-    /// The published result, with its unit.
+/// A published claim and the measurements.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Where it was published: `§6, Figure 5a`.
+    pub section: String,
+    /// The statement.
+    pub states: String,
+    /// The published value or order; empty for a direction alone.
     pub published: String,
-    /// The measured result, with its unit.
-    pub measured: String,
-    /// Whether the claim holds here; `None` if there is no verdict.
-    pub holds: Option<bool>,
-    /// The reason for the verdict.
+    /// What was measured of each line of the figure.
+    pub lines: Vec<LineVerdict>,
+    /// The verdict over all lines.
+    pub verdict: ClaimVerdict,
+    /// Why the claim does not hold here, if known; may be empty.
     pub why: String,
-    /// The reason why the claim does not hold here, if known; may be empty.
-    #[serde(default)]
-    pub reason: String,
 }
 
 /// One figure: lines over common axes. Lines of several disks or several file systems are shown in separate
@@ -84,6 +87,9 @@ pub struct Published {
     pub disks: Vec<String>,
     /// Their settings; all if empty.
     pub options: Vec<String>,
+    /// The position on the horizontal axis; `None` if the publication has another axis, as with fewer rounds.
+    #[serde(default)]
+    pub x: Option<f64>,
     /// The value, or the lower end of a range.
     pub low: f64,
     /// The upper end; equal to `low` for a value.

@@ -40,16 +40,16 @@ fn rows(part: &str) -> Vec<Vec<String>> {
 fn claims_have_verdicts() {
     let Some(dom) = page() else { return };
     let claims = part(dom, "section", "claims");
-    assert!(text(claims).contains("12 of 14 published claims hold here, 1 does not, 1 could not be judged."));
+    assert!(text(claims).contains("12 of 14 published claims hold here, 0 in the trend only, 1 does not, 1 cannot be told."));
     assert!(!text(claims).contains("Aged ext4 is slower"), "a claim stands with its figure only");
     assert_eq!(
         rows(claims)[8],
-        ["fast17-fig9 (small): Mail: 100 days of inserts and deletes", "1", "0", "0", "2"]
+        ["fast17-fig9 (small): Mail: 100 days of inserts and deletes", "1", "0", "0", "0", "2"]
     );
 
     let git = part(dom, "section", "fast17-fig5-small");
-    let verdicts: Vec<_> = rows(git).iter().filter_map(|row| row.get(3).cloned()).collect();
-    assert_eq!(verdicts, ["✓ holds", "✓ holds", "✗ does not hold", "? could not be judged"]);
+    let verdicts: Vec<_> = rows(git).iter().filter_map(|row| row.last().cloned()).collect();
+    assert_eq!(verdicts, ["✓ holds", "✓ holds", "✗ does not hold", "? cannot be told"]);
     let mail = text(part(dom, "section", "fast17-fig9-small"));
     assert!(
         mail.contains("2 cells failed and are missing below:xfs, ssd-sata: dovecot ended with status 89")
@@ -59,15 +59,20 @@ fn claims_have_verdicts() {
 #[test]
 fn claims_follow_the_plots_once_with_reasons() {
     let mut page = git();
-    page.experiments[0].checks[2].reason = "the drive is another".to_owned();
-    page.experiments[0].trend = Some(true);
+    page.experiments[0].claims[2].why = "the drive is another".to_owned();
+    page.experiments[0].verdict = Some(FigureVerdict::Holds);
+    let missing = Difference { published: "ZFS".into(), here: String::new(), missing: "no driver".into() };
+    page.experiments[0].differs.push(missing);
     let Some(dom) = drawn(&render(&page)) else { return };
     let claims = part(&dom, "section", "claims");
-    assert!(rows(claims)[0].last().unwrap().contains("✓ holds"), "the trend: {:?}", rows(claims)[0]);
+    assert!(rows(claims)[0].last().unwrap().contains("✓ holds"), "the figure: {:?}", rows(claims)[0]);
     let git = part(&dom, "section", "fast17-fig5-small");
     assert!(git.find("</figure>").unwrap() < git.find("Published claims").unwrap());
     assert_eq!(text(&dom).matches("Aged ext4 is slower on the SSD").count(), 1);
-    assert!(text(git).contains("read-ahead depththe drive is another"));
+    assert!(text(git).contains("Aged ext4 is slower on the SSDthe drive is another"));
+    assert!(text(git).contains("The figure: ✓ holds."));
+    assert!(git.find("ZFS").unwrap() < git.find("<figure").unwrap(), "what is missing stands before the plots");
+    assert!(text(git).contains("ZFSmissing: no driver"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { roundBytes } from "./axis.js";
-import { anchor } from "./checks.js";
+import { anchor } from "./claims.js";
 import { el, section } from "./dom.js";
 import { figure, plot, positionLegend, SIDES } from "./figure.js";
 import { bytes, count } from "./format.js";

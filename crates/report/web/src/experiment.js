@@ -1,7 +1,7 @@
 // A published figure measured again: its lines and pictures, then its claims judged, and what failed.
 
 import { pictures } from "./blocks.js";
-import { anchor, checks } from "./checks.js";
+import { anchor, claims, differences, verdict } from "./claims.js";
 import { el, pairs, section } from "./dom.js";
 import { points } from "./raw.js";
 import { series } from "./series.js";
@@ -9,10 +9,10 @@ import { treesByRound } from "./tree.js";
 
 export function experiment(e, measures) {
   return section(anchor(e), e.title,
-    el("p", { class: "aside" }, about(e)),
-    failed(e.failed),
+    el("p", { class: "aside" }, about(e), e.verdict === null ? null : [" The figure: ", verdict(e.verdict), "."]),
+    failed(e.failed), differences(e),
     el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), treesByRound(e, measures), pictures(e),
-    checks(e.checks), pairs("How it was measured.", e.method), points(e));
+    claims(e.claims), pairs("How it was measured.", e.method), points(e));
 }
 
 function about(e) {

@@ -2,7 +2,7 @@
 
 import { blocks } from "./blocks.js";
 import { change } from "./change.js";
-import { verdicts } from "./checks.js";
+import { verdicts } from "./claims.js";
 import { contrasts } from "./contrasts.js";
 import { el, pairs, section, table } from "./dom.js";
 import { experiment } from "./experiment.js";

@@ -107,8 +107,10 @@ function panel(title, of, lines, all, x, y, published) {
   };
 }
 
-// A published value is a line across the panel, a range a band: the publication's rounds are not those here.
-function band({ low, high, colour }, [x1, x2]) {
+// A published value is a line across the panel, a range a band, where the publication's axis is not that here; a mark at its place where it is.
+function band({ low, high, x, colour }, [x1, x2]) {
+  if (x !== null) return [Plot.link([0], { x1: () => x, x2: () => x, y1: () => low, y2: () => high, stroke: colour, strokeWidth: 3 }),
+    Plot.dot([low, high], { x: () => x, y: (value) => value, symbol: "times", r: 5, stroke: colour, strokeWidth: 2 })];
   return [
     low === high ? null : Plot.rect([0], { x1: () => x1, x2: () => x2, y1: () => low, y2: () => high, fill: colour, fillOpacity: 0.13 }),
     Plot.ruleY([...new Set([low, high])], { stroke: colour, strokeDasharray: "1 4", strokeLinecap: "round", strokeWidth: 2 }),
@@ -116,11 +118,11 @@ function band({ low, high, colour }, [x1, x2]) {
 }
 
 // What it is, over all lines.
-function bandText({ low, high, text, colour }, x, y) {
+function bandText({ low, high, x: own, text, colour }, edge, y) {
   const write = writer(y.unit);
   const value = low === high ? write(low) : `${write(low)} – ${write(high)}`;
   return Plot.text([[`published: ${value}`, text].filter(Boolean).join(", ")], {
-    x: () => x, y: () => high, text: (told) => told, textAnchor: "end", dx: -4, dy: -8, fontStyle: "italic", fill: colour,
+    x: () => own ?? edge, y: () => high, text: (told) => told, textAnchor: "end", dx: -4, dy: -8, fontStyle: "italic", fill: colour,
     stroke: "var(--page)", strokeWidth: 4,
   });
 }

@@ -2,7 +2,7 @@
 // has cost, level by level.
 
 import * as Plot from "@observablehq/plot";
-import { anchor } from "./checks.js";
+import { anchor } from "./claims.js";
 import { el, section, table } from "./dom.js";
 import { figure, plot, SIDES, sidesLegend, partsLegend } from "./figure.js";
 import { count, format, number, percent, score } from "./format.js";

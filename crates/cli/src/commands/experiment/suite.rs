@@ -5,7 +5,9 @@ use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use experiment::{AllDone, AllSpec, Experiment, Listed, Shard, Standing, State};
+use experiment::{
+    AllDone, AllSpec, Experiment, FigureVerdict, Indexed, Listed, Shard, Standing, State, Verdict,
+};
 use results::StoreLocation;
 use serde_json::json;
 
@@ -58,6 +60,23 @@ pub fn status(how: &HowToRun, markdown: bool) -> Result<()> {
         return output::json(&document(&at, &how.scale, &standing));
     }
     show(&at, &how.scale, &standing, if markdown { output::markdown } else { output::table })
+}
+
+/// Shows every claim, with its verdict if the store has its figure.
+pub fn claims(how: &HowToRun, markdown: bool) -> Result<()> {
+    let standing = standing(&how.store.or_of(&how.work), &how.scale)?;
+    let claims = experiment::claims(&standing);
+    if how.json {
+        return output::json(&json!({ "scale": how.scale, "claims": claims }));
+    }
+    let table: Print = if markdown { output::markdown } else { output::table };
+    let row = |indexed: &Indexed| {
+        let judged = indexed.judged;
+        let [section, states] = [&judged.claim.section, &judged.claim.states].map(String::clone);
+        let verdict = judged.verdict.words().to_owned();
+        vec![indexed.figure.to_owned(), section, states, judged.published(), judged.measured(), verdict]
+    };
+    table(&["figure", "where", "claim", "published", "measured", ""], claims.iter().map(row).collect())
 }
 
 /// The status of each figure in a store, which may not exist yet.
@@ -118,14 +137,14 @@ fn count_done(all: &[Standing]) -> usize {
     all.iter().filter(|one| one.state == State::Done).count()
 }
 
-fn count_in_trend(all: &[Standing]) -> usize {
-    all.iter().filter(|one| one.trend == Some(true)).count()
+fn count(all: &[Standing], verdict: FigureVerdict) -> usize {
+    all.iter().filter(|one| one.verdict == Some(verdict)).count()
 }
 
 fn document(at: &StoreLocation, scale: &str, all: &[Standing]) -> serde_json::Value {
     json!({
-        "store": at.to_string(), "scale": scale, "of": all.len(), "done": count_done(all), "hold_in_trend": count_in_trend(all),
-        "figures": all,
+        "store": at.to_string(), "scale": scale, "of": all.len(), "done": count_done(all),
+        "hold": count(all, FigureVerdict::Holds), "trend_only": count(all, FigureVerdict::TrendOnly), "figures": all,
     })
 }
 
@@ -133,41 +152,47 @@ fn document(at: &StoreLocation, scale: &str, all: &[Standing]) -> serde_json::Va
 type Print = fn(&[&str], Vec<Vec<String>>) -> Result<()>;
 
 fn show(at: &StoreLocation, scale: &str, all: &[Standing], table: Print) -> Result<()> {
+    let number = |count: usize| if count == 0 { String::new() } else { count.to_string() };
+    let headings =
+        ["figure", "state", "verdict", "claims", "hold", "trend only", "do not hold", "cannot be told"];
     table(
-        &["figure", "state", "trend", "claims that hold", "not judged"],
+        &headings,
         all.iter()
             .map(|one| {
-                let judged = one.holds + one.fails + one.open;
-                let trend = match one.trend {
-                    Some(true) => "holds",
-                    Some(false) => "does NOT hold",
-                    None => "–",
-                };
-                let claims =
-                    if judged == 0 { "–".to_owned() } else { format!("{} of {judged}", one.holds) };
-                let open = if one.open == 0 { String::new() } else { one.open.to_string() };
-                vec![one.listed.figure.clone(), one.state.words().to_owned(), trend.to_owned(), claims, open]
+                let verdict = one.verdict.map_or("–", FigureVerdict::words);
+                let mut row =
+                    vec![one.listed.figure.clone(), one.state.words().to_owned(), verdict.to_owned()];
+                let counts = [one.claims.len(), one.holds, one.trend_only, one.fails, one.open];
+                row.extend(counts.map(number));
+                row
             })
             .collect(),
     )?;
-    if all.iter().any(|one| !one.not.is_empty()) {
+    let mut rows = Vec::new();
+    for one in all.iter().filter(|one| one.verdict.is_some()) {
+        for judged in one.claims.iter().filter(|judged| judged.verdict < Verdict::TrendOnly) {
+            let claim = format!("{} ({})", judged.claim.states, judged.claim.section);
+            let verdict = judged.verdict.words().to_owned();
+            let why = judged.claim.why.clone();
+            rows.push(vec![
+                one.listed.figure.clone(),
+                claim,
+                judged.published(),
+                judged.measured(),
+                verdict,
+                why,
+            ]);
+        }
+    }
+    if !rows.is_empty() {
         output::line("")?;
-        let not = all.iter().flat_map(|one| one.not.iter().map(move |check| (one, check)));
-        table(
-            &["figure", "claims that do not hold", "published", "measured", "why not"],
-            not.map(|(one, check)| {
-                let measured = if check.holds.is_some() { &check.measured } else { &check.why };
-                [&one.listed.figure, &check.claim, &check.published, measured, &check.reason]
-                    .map(String::clone)
-                    .to_vec()
-            })
-            .collect(),
-        )?;
+        table(&["figure", "claim", "published", "measured", "", "why"], rows)?;
     }
     output::line(&format!(
-        "\n{} of {} done at scale {scale} in {at}, {} hold in their trend",
+        "\n{} of {} done at scale {scale} in {at}: {} hold, {} in their trend only",
         count_done(all),
         all.len(),
-        count_in_trend(all)
+        count(all, FigureVerdict::Holds),
+        count(all, FigureVerdict::TrendOnly),
     ))
 }

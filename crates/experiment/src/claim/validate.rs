@@ -1,0 +1,211 @@
+//! Validation of claims.
+
+use super::{At, Bounds, Claim, Published};
+use crate::measure::known;
+use crate::spec::Experiment;
+
+impl Experiment {
+    /// Refuses a claim that makes no sense or cannot fail, including typos.
+    pub(crate) fn validate_claim(&self, claim: &Claim) -> Result<(), String> {
+        for (key, text) in [("where", &claim.section), ("states", &claim.states)] {
+            if text.trim().is_empty() {
+                return Err(format!("{key} is empty"));
+            }
+        }
+        if !claim.missing.is_empty() {
+            let Claim { section, states, missing, .. } = claim.clone();
+            let plain = Claim { section, states, missing, side: claim.side.clone(), ..Claim::default() };
+            return if plain == *claim { Ok(()) } else { Err("a missing claim has no value".to_owned()) };
+        }
+        self.validate_names(claim)?;
+        claim.validate_value()?;
+        claim.validate_bounds()
+    }
+
+    fn validate_names(&self, claim: &Claim) -> Result<(), String> {
+        let measures = claim.over.iter().filter_map(|over| over.measure.as_ref());
+        for measure in measures.chain(&claim.correlates_with).chain([&claim.measure]) {
+            known(measure)?;
+        }
+        let sides = self.sides()?.into_iter().map(str::to_owned).collect();
+        let options: Vec<String> = self.option.iter().map(|option| option.name.clone()).collect();
+        // Disks are validated with the names of their models, when a run is planned.
+        let of_over = |name: fn(&super::Over) -> &Option<String>| claim.over.iter().filter_map(name_of(name));
+        for (key, named, there) in [
+            ("side", of_over(|over| &over.side).chain([&claim.side]).collect::<Vec<_>>(), &sides),
+            ("fs", of_over(|over| &over.fs).chain(&claim.fs).collect(), &self.fs),
+            ("option", of_over(|over| &over.option).chain(&claim.options).collect(), &options),
+        ] {
+            if let Some(unknown) = named.into_iter().find(|name| !there.contains(name)) {
+                return Err(format!(
+                    "{key} names {unknown:?}, which the experiment does not have; it has {}",
+                    quoted(there)
+                ));
+            }
+        }
+        if !claim.order.is_empty() && self.ordered(claim).is_none() {
+            return Err(
+                "order must name at least two file systems, settings or disks of the experiment".to_owned()
+            );
+        }
+        let rounds = claim.over.iter().filter_map(|over| over.at).chain([claim.at]);
+        for at in rounds {
+            let At::Round(round) = at else { continue };
+            if let Some((name, _)) = self.scale.iter().find(|(_, scale)| !scale.axis().contains(&round)) {
+                return Err(format!("at names round {round}, which is not measured at scale {name}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The dimension of the names in the order of a claim.
+    pub(crate) fn ordered(&self, claim: &Claim) -> Option<Dimension> {
+        let options: Vec<String> = self.option.iter().map(|option| option.name.clone()).collect();
+        let dimensions =
+            [(Dimension::Fs, &self.fs), (Dimension::Option, &options), (Dimension::Disk, &self.disks)];
+        let has_all = |(_, names): &(Dimension, &Vec<String>)| {
+            claim.order.len() > 1 && claim.order.iter().all(|name| names.contains(name))
+        };
+        dimensions.into_iter().find(has_all).map(|(dimension, _)| dimension)
+    }
+}
+
+/// What the names of an order are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    /// File systems.
+    Fs,
+    /// Settings.
+    Option,
+    /// Disks.
+    Disk,
+}
+
+fn name_of<'o>(name: fn(&super::Over) -> &Option<String>) -> impl Fn(&'o super::Over) -> Option<&'o String> {
+    move |over| name(over).as_ref()
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+}
+
+impl Claim {
+    fn validate_value(&self) -> Result<(), String> {
+        let is_ranking = self.reorders || !self.order.is_empty();
+        let has_value = !self.over.is_empty()
+            || self.change
+            || self.correlates_with.is_some()
+            || self.published.is_some();
+        if is_ranking && (has_value || self.trend.is_some() || (self.reorders && !self.order.is_empty())) {
+            return Err("order and reorders exclude each other, and leave no room for a value".to_owned());
+        }
+        if self.change && self.neutral_of_quotient().is_none() {
+            return Err("change needs over, or a measure that is a ratio".to_owned());
+        }
+        if self.correlates_with.is_some() && (self.change || !self.over.is_empty()) {
+            return Err("correlates_with excludes over and change".to_owned());
+        }
+        if self.pooled && self.correlates_with.is_none() {
+            return Err("pooled needs correlates_with".to_owned());
+        }
+        if self.over.iter().any(|over| *over == super::Over::default()) {
+            return Err("a divisor in over must differ in a coordinate".to_owned());
+        }
+        Ok(())
+    }
+
+    fn neutral_of_quotient(&self) -> Option<f64> {
+        Claim { change: false, ..self.clone() }.neutral()
+    }
+
+    fn validate_bounds(&self) -> Result<(), String> {
+        if self.reorders || !self.order.is_empty() {
+            return Ok(());
+        }
+        if self.published.is_none() && self.trend.is_none() {
+            return Err("a claim needs published, trend, order or reorders".to_owned());
+        }
+        let of_published = match self.published {
+            Some(Published::Range([low, high])) if low > high => {
+                return Err("the first end of the published range is the lesser".to_owned());
+            }
+            Some(Published::Bound(bounds)) => Some(bounds),
+            _ => None,
+        };
+        for bounds in of_published.iter().chain(&self.trend) {
+            match bounds {
+                Bounds { above: None, below: None } => return Err("bounds need above or below".to_owned()),
+                Bounds { above: Some(above), below: Some(below) } if above >= below => {
+                    return Err(format!("nothing is above {above} and below {below}"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Experiment;
+
+    const TEXT: &str = r#"
+figure = "it"
+title = "it"
+source = "a test"
+fs = ["ext4", "btrfs"]
+disks = ["hdd-7200"]
+round = { label = "round" }
+scale.small = { size_bytes = 400_000_000, rounds = [0, 100], workload = { kind = "intrafile" } }
+option = [{ name = "a" }, { name = "b" }]
+
+[[claim]]
+where = "§1"
+states = "it ages"
+measure = "aging_ratio"
+fs = ["btrfs"]
+options = ["a"]
+side = "aged"
+at = 100
+over = [{ option = "b" }]
+published = 2.0
+"#;
+
+    fn refusal(from: &str, to: &str) -> String {
+        assert!(TEXT.contains(from), "{from}");
+        match Experiment::parse(&TEXT.replace(from, to), "it") {
+            Ok(_) => panic!("{to} is accepted"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn senseless_claims_are_refused() {
+        Experiment::parse(TEXT, "it").unwrap();
+        for (from, to, said) in [
+            ("where = \"§1\"", "where = \" \"", "where is empty"),
+            ("\"aging_ratio\"", "\"ageing_ratio\"", "aging_ratio"),
+            ("fs = [\"btrfs\"]", "fs = [\"xfs\"]", "\"btrfs\""),
+            ("options = [\"a\"]", "options = [\"c\"]", "\"b\""),
+            ("option = \"b\"", "option = \"c\"", "\"b\""),
+            ("option = \"b\"", "fs = \"zfs\"", "\"ext4\""),
+            ("option = \"b\"", "", "must differ"),
+            ("side = \"aged\"", "side = \"old\"", "\"unaged\""),
+            ("at = 100", "at = 10", "scale small"),
+            ("at = 100", "at = \"next\"", "at"),
+            ("published = 2.0", "", "needs published"),
+            ("published = 2.0", "published = [3.0, 2.0]", "lesser"),
+            ("published = 2.0", "published = {}", "above or below"),
+            ("published = 2.0", "trend = { above = 3.0, below = 2.0 }", "nothing is above"),
+            ("published = 2.0", "reorders = true", "no room"),
+            ("over = [{ option = \"b\" }]\npublished = 2.0", "order = [\"ext4\"]", "at least two"),
+            ("over = [{ option = \"b\" }]\npublished = 2.0", "order = [\"ext4\", \"a\"]", "at least two"),
+            ("published = 2.0", "published = 2.0\nmissing = \"no disk\"", "no value"),
+            ("published = 2.0", "published = 2.0\npooled = true", "correlates_with"),
+            ("published = 2.0", "published = 2.0\ncorrelates_with = \"layout_score\"", "excludes"),
+        ] {
+            let refusal = refusal(from, to);
+            assert!(refusal.contains(said), "{to}: {refusal}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Claims about a correlation.
+
+use super::verdict::LineVerdict;
+use super::{Judge, depends_on_disk, value};
+use crate::claim::Claim;
+use crate::line::Line;
+use results::{Correlation, Estimate, correlation};
+
+impl Judge<'_> {
+    /// The correlations of the measures of a claim over the rounds and agings, by the name of their lines.
+    pub(super) fn correlations(&self, claim: &Claim) -> Vec<(String, Result<Correlation, String>)> {
+        let by_disk = depends_on_disk(claim);
+        let mut groups: Vec<(String, Vec<&Line>)> = Vec::new();
+        for line in self.claimed(claim) {
+            let fs = if claim.pooled { String::new() } else { line.fs.clone() };
+            let name = Line { fs, ..line.clone() }.name(by_disk);
+            match groups.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, lines)) => lines.push(line),
+                None => groups.push((name, vec![line])),
+            }
+        }
+        groups.into_iter().map(|(name, lines)| (name, self.correlated(claim, &lines))).collect()
+    }
+
+    fn correlated(&self, claim: &Claim, lines: &[&Line]) -> Result<Correlation, String> {
+        let with = claim.correlates_with.as_deref().unwrap_or_default();
+        let mut pairs = Vec::new();
+        for line in lines {
+            if let Some(failed) = line.agings.iter().find(|aging| self.has_failed(aging)) {
+                return Err(format!("cell {} failed", failed.cell));
+            }
+            for round in self.rounds {
+                let values = |measure| self.measured(line, &claim.side, measure, *round).ok();
+                if let Some((of, with)) = values(&claim.measure).zip(values(with)) {
+                    pairs.extend(of.into_iter().zip(with));
+                }
+            }
+        }
+        correlation(&pairs).ok_or_else(|| {
+            format!("{} measurements give no correlation of {} with {with}", pairs.len(), claim.measure)
+        })
+    }
+}
+
+/// The verdict on the correlation of some lines.
+pub(super) fn verdict(claim: &Claim, line: String, found: Result<Correlation, String>) -> LineVerdict {
+    let with = claim.correlates_with.as_deref().unwrap_or_default();
+    match found {
+        Ok(Correlation { r, low, high, n }) => {
+            let (verdict, why) = value::on(claim, &Estimate { mean: r, low: Some(low), high: Some(high), n });
+            let of = &claim.measure;
+            let measured = format!(
+                "correlation of {of} with {with} over {n} measurements: {r:.3} [{low:.3} – {high:.3}]"
+            );
+            LineVerdict { line, measured, verdict, why: why.replace("agings", "measurements") }
+        }
+        Err(why) => LineVerdict::untold(line, why),
+    }
+}

@@ -1,0 +1,150 @@
+//! Claims about a value.
+
+use super::Judge;
+use super::verdict::{LineVerdict, Verdict, told};
+use crate::claim::{At, Bounds, Claim, Over, Place, Published, TOLERANCE};
+use crate::line::Line;
+use results::{Estimate, measures};
+
+/// The coordinates of a value.
+#[derive(Clone)]
+struct Coordinates<'c> {
+    line: [&'c str; 3],
+    side: &'c str,
+    at: At,
+    measure: &'c str,
+}
+
+impl<'c> Coordinates<'c> {
+    /// The coordinates of a divisor.
+    fn over(&self, over: &'c Over) -> Coordinates<'c> {
+        let [fs, disk, option] = self.line;
+        let named = |name: &'c Option<String>, own| name.as_deref().unwrap_or(own);
+        Coordinates {
+            line: [named(&over.fs, fs), named(&over.disk, disk), named(&over.option, option)],
+            side: named(&over.side, self.side),
+            at: over.at.unwrap_or(self.at),
+            measure: named(&over.measure, self.measure),
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// The value of a claim for a line: what it is, and its mean over the agings.
+    pub(super) fn value(&self, claim: &Claim, line: &Line) -> Result<(String, Estimate), String> {
+        let at = Coordinates {
+            line: [&line.fs, &line.disk, &line.option],
+            side: &claim.side,
+            at: claim.at,
+            measure: &claim.measure,
+        };
+        let mut values = self.quotient(&at, &claim.over)?;
+        let what = self.description(claim);
+        let relative = (!claim.over.is_empty()).then_some(&measures::AGING_RATIO);
+        let measure = relative.or_else(|| measures::find(&claim.measure)).unwrap_or(&measures::AGING_RATIO);
+        if claim.change {
+            values.iter_mut().for_each(|value| *value -= 1.0);
+        }
+        let mean = if claim.change { Estimate::arithmetic(&values) } else { measure.mean(&values) };
+        mean.map(|mean| (what.clone(), mean)).ok_or_else(|| format!("{what}: division by 0"))
+    }
+
+    /// The value divided as told, of each aging.
+    fn quotient(&self, at: &Coordinates, over: &[Over]) -> Result<Vec<f64>, String> {
+        let Some((last, before)) = over.split_last() else { return self.plain(at) };
+        let (of, by) = (self.quotient(at, before)?, self.quotient(&at.over(last), before)?);
+        Ok(of.into_iter().zip(by).map(|(of, by)| of / by).collect())
+    }
+
+    /// The value itself, of each aging.
+    fn plain(&self, at: &Coordinates) -> Result<Vec<f64>, String> {
+        let line = self.find_line(at.line)?;
+        let of = |round: u64| self.measured(line, at.side, at.measure, round);
+        let choose = |choose: fn(f64, f64) -> f64| {
+            let mut chosen = of(self.rounds[0])?;
+            for round in &self.rounds[1..] {
+                chosen = chosen.into_iter().zip(of(*round)?).map(|(a, b)| choose(a, b)).collect();
+            }
+            Ok(chosen)
+        };
+        match at.at {
+            At::Round(round) => of(round),
+            At::Place(Place::First) => of(self.rounds[0]),
+            At::Place(Place::Last) => of(self.rounds[self.rounds.len() - 1]),
+            At::Place(Place::Least) => choose(f64::min),
+            At::Place(Place::Greatest) => choose(f64::max),
+        }
+    }
+
+    /// What the value of a claim is, in words.
+    fn description(&self, claim: &Claim) -> String {
+        let round = |at: At| match at {
+            At::Round(round) => format!("round {round}"),
+            At::Place(Place::First) => format!("round {}", self.rounds[0]),
+            At::Place(Place::Last) => format!("round {}", self.rounds[self.rounds.len() - 1]),
+            At::Place(Place::Least) => format!("least of {} rounds", self.rounds.len()),
+            At::Place(Place::Greatest) => format!("greatest of {} rounds", self.rounds.len()),
+        };
+        let mut words = format!("{}, {}", claim.measure, round(claim.at));
+        for over in &claim.over {
+            let Over { fs, disk, option, side, at, measure } = over;
+            let names = [measure, fs, option, disk, side].into_iter().flatten().cloned();
+            let other: Vec<String> = names.chain(at.map(round)).collect();
+            words += &format!(" over {}", other.join(", "));
+        }
+        words + if claim.change { ", change" } else { "" }
+    }
+}
+
+/// The verdict on the value of a line.
+pub(super) fn verdict(claim: &Claim, line: String, value: Result<(String, Estimate), String>) -> LineVerdict {
+    match value {
+        Ok((what, estimate)) => {
+            let (verdict, why) = on(claim, &estimate);
+            LineVerdict { line, measured: format!("{what}: {}", told(&estimate)), verdict, why }
+        }
+        Err(why) => LineVerdict::untold(line, why),
+    }
+}
+
+/// The verdict on a value, and what decided.
+pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
+    let trend = claim.trend();
+    let why = |parts: [Option<String>; 2]| parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let asked = why([
+        claim.published.map(|published| format!("published: {}", published.told())),
+        trend.map(|trend| format!("trend: {}", trend.told())),
+    ]);
+    let follows = trend.map_or(Some(true), |trend| within(estimate, trend));
+    let equals = match claim.published {
+        None => Some(true),
+        Some(Published::Bound(bounds)) => within(estimate, bounds),
+        Some(Published::Range([low, high])) => Some((low..=high).contains(&estimate.mean)),
+        Some(Published::Figure(figure)) => Some((estimate.mean - figure).abs() <= TOLERANCE * figure.abs()),
+    };
+    match (follows, equals) {
+        (Some(false), _) => (Verdict::DoesNotHold, asked),
+        (Some(true), Some(true)) => (Verdict::Holds, asked),
+        (Some(true), Some(false)) if trend.is_none() => (Verdict::DoesNotHold, asked),
+        // With a bound that cannot be told, the trend is all that is.
+        (Some(true), _) if trend.is_some() => (Verdict::TrendOnly, asked),
+        _ => {
+            let n = estimate.n;
+            (Verdict::CannotBeTold, format!("{asked}: within the interval of {n} agings"))
+        }
+    }
+}
+
+/// Whether a value is within bounds: its whole interval over the agings. `None` if a bound is within the interval. A single aging has no
+/// interval: its value decides.
+fn within(estimate: &Estimate, Bounds { above, below }: Bounds) -> Option<bool> {
+    let (low, high) = estimate.ends().unwrap_or((estimate.mean, estimate.mean));
+    let is_within =
+        |value: f64| above.is_none_or(|bound| value > bound) && below.is_none_or(|bound| value < bound);
+    let crosses = |bound: Option<f64>| bound.is_some_and(|bound| low <= bound && bound <= high);
+    match () {
+        () if is_within(low) && is_within(high) => Some(true),
+        () if low < high && (crosses(above) || crosses(below)) => None,
+        () => Some(false),
+    }
+}
