@@ -7,8 +7,8 @@ mod measure;
 mod tree;
 
 pub use experiment::{
-    Axis, Claim, ClaimVerdict, Difference, Experiment, FailedCell, FigureVerdict, Line, LineVerdict, Panels, Picture,
-    Plot, Point, Published,
+    Axis, Claim, ClaimVerdict, Difference, Experiment, FailedCell, FigureVerdict, Line, LineVerdict, Panels,
+    Picture, Plot, Point, Published,
 };
 pub use measure::MeasureInfo;
 pub use tree::{Tree, TreeAt, TreeLevel};

@@ -143,7 +143,6 @@ fn plot(title: &str, label: &str, measure: Measure, log: bool) -> Plot {
         axis: Axis { label: label.to_owned(), unit: unit.to_owned(), log },
         panels: Panels::Disk,
         note: String::new(),
-        published: Vec::new(),
     }
 }
 

@@ -1,9 +1,7 @@
 //! Converts validations of replays to page data: layout scores of the real and the replayed file system by
 //! day and by file size, as Smith and Seltzer (1997) plotted them, and their free extents.
 
-use crate::data::{
-    Axis, Claim, ClaimVerdict, Experiment, Line, LineVerdict, Plot, Point, Published,
-};
+use crate::data::{Axis, Claim, ClaimVerdict, Experiment, Line, LineVerdict, Plot, Point, Published};
 use crate::method_rows;
 use results::{Run, Store};
 use run::{Error, Verified};

@@ -40,7 +40,11 @@ fn rows(part: &str) -> Vec<Vec<String>> {
 fn claims_have_verdicts() {
     let Some(dom) = page() else { return };
     let claims = part(dom, "section", "claims");
-    assert!(text(claims).contains("12 of 14 published claims hold here, 0 in the trend only, 1 does not, 1 cannot be told."));
+    assert!(
+        text(claims).contains(
+            "12 of 14 published claims hold here, 0 in the trend only, 1 does not, 1 cannot be told."
+        )
+    );
     assert!(!text(claims).contains("Aged ext4 is slower"), "a claim stands with its figure only");
     assert_eq!(
         rows(claims)[8],
@@ -71,7 +75,10 @@ fn claims_follow_the_plots_once_with_reasons() {
     assert_eq!(text(&dom).matches("Aged ext4 is slower on the SSD").count(), 1);
     assert!(text(git).contains("Aged ext4 is slower on the SSDthe drive is another"));
     assert!(text(git).contains("The figure: ✓ holds."));
-    assert!(git.find("ZFS").unwrap() < git.find("<figure").unwrap(), "what is missing stands before the plots");
+    assert!(
+        git.find("ZFS").unwrap() < git.find("<figure").unwrap(),
+        "what is missing stands before the plots"
+    );
     assert!(text(git).contains("ZFSmissing: no driver"));
 }
 
