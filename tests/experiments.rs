@@ -122,8 +122,8 @@ fn invalid_experiments_are_refused() {
     lab.refused("run broken.toml --work work", "unknown measure \"modeled_s_per_gib\"");
     broken("disks = [\"hdd-7200\"]", "disks = [\"hdd-72000\"]");
     lab.refused("run broken.toml --work work", "the disk \"hdd-72000\"");
-    broken("{ grows_above = 1.0 }", "{ at_round = 100 }");
-    lab.refused("run broken.toml --work work", "without at_above, at_below, at_over_unaged_below or a ratio");
+    broken("{ at = \"first\" }", "{ at = 10 }");
+    lab.refused("run broken.toml --work work", "at names round 10, which is not measured at scale small");
     // An impossible round is reported before the preceding rounds run.
     broken("rounds = [0, 100]", "rounds = [0, 101]");
     lab.refused("run broken.toml --work work", "101");
@@ -391,7 +391,7 @@ fn invalid_metadata_experiments_are_refused_and_interrupted_cell_does_not_fail()
         ("iterations = 10", "iterations = 50", "50 iterations exceed the 40 objects"),
         ("33_554_432", "33_554", "memory_bytes = 33554 is too small"),
         ("precreate = 40", "precreates = 40", "precreates"),
-        ("over_disks = [\"hdd-7200\"]", "over_disks = [\"drum\"]", "drum"),
+        ("over = [{ disk = \"hdd-7200\" }]", "over = [{ disk = \"drum\" }]", "drum"),
         ("rounds = [1, 2]", "rounds = [0, 2]", "a run needs at least one rank"),
         ("rounds = [1, 2]", "rounds = [1, 2]\npictures = [1]", "supports neither memory_bytes nor pictures"),
     ] {

@@ -136,11 +136,6 @@ here = "a model of it"
             ("title = \"it\"", "subtitle = \"it\"", "subtitle"),
             ("name = \"b\"", "name = \"a\"", "two options"),
             ("rounds =", "memory_bytes = [2, 1], rounds =", "memory_bytes"),
-            (
-                "label = \"cost\" }",
-                "label = \"cost\" }, published = [{ low = 2.0, high = 1.0, text = \"\" }]",
-                "low at most",
-            ),
         ] {
             let refusal = refusal(from, to);
             assert!(refusal.contains(said), "{refusal}");

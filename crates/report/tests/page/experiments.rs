@@ -79,7 +79,7 @@ fn claims_follow_the_plots_once_with_reasons() {
         git.find("ZFS").unwrap() < git.find("<figure").unwrap(),
         "what is missing stands before the plots"
     );
-    assert!(text(git).contains("ZFSmissing: no driver"));
+    assert!(text(git).contains("ZFSmissing: no driver"), "{}", text(git));
 }
 
 #[test]

@@ -36,9 +36,9 @@ function measured({ lines, verdict: all }) {
 // What differs from the publication, before anything else is read.
 export function differences(e) {
   if (e.differs.length === 0) return null;
-  const missing = (d) => d.here === "" ? ["missing: ", d.missing] : d.here;
+  const instead = ({ here, missing }) => missing ? `missing: ${missing}` : here;
   return table("What differs from the publication.", [{ label: "Published" }, { label: "Here" }],
-    e.differs.map((d) => [d.published, missing(d)]), "plain");
+    e.differs.map((d) => [d.published, instead(d)]), "plain");
 }
 
 // How the claims of all experiments fared, with the way to each: the claims themselves stand with their figures.
