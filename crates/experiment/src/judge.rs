@@ -13,6 +13,9 @@ use super::measure::is_by_disk;
 use super::outcome::{Correlated, Outcome};
 use super::spec::Experiment;
 
+/// A relative difference below this tells no direction and no order of single agings, which have no interval.
+const MARGIN: f64 = 0.02;
+
 /// The expected lines and rounds, and the measurements.
 pub(super) struct Judge<'o> {
     /// The experiment.

@@ -1,7 +1,7 @@
 //! Claims about an order.
 
 use super::verdict::{LineVerdict, Verdict};
-use super::{Judge, depends_on_disk};
+use super::{Judge, MARGIN, depends_on_disk};
 use crate::claim::{At, Claim, Dimension, Place};
 use crate::line::Line;
 use results::{Sample, Told, Words};
@@ -9,9 +9,6 @@ use run::SUBJECTS;
 
 /// The words of a difference between two values.
 const WORDS: Words = Words { more: "higher", less: "lower", evidence: "aging" };
-
-/// A difference below this tells no order of two single agings.
-const MARGIN: f64 = 0.02;
 
 impl Judge<'_> {
     /// Whether the lines have the published order, for each combination of the other coordinates.

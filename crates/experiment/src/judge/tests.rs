@@ -118,6 +118,9 @@ fn published_numbers_hold_within_a_quarter_and_trends_by_their_direction() {
     ] {
         assert_eq!(judge(&grows, &cost(value)).verdict, verdict, "{value}");
     }
+    assert_eq!(judge(&grows, &cost(1.01)).verdict, CannotBeTold);
+    let level = Claim { published: Some(Published::Figure(1.0)), trend: below(1.05), ..grows.clone() };
+    assert_eq!(judge(&level, &cost(1.01)).verdict, Holds, "the bound is not at 1");
     let range = Claim { published: Some(Published::Range([3.0, 15.0])), ..grows.clone() };
     assert_eq!(judge(&range, &cost(15.0)).verdict, Holds);
     assert_eq!(judge(&range, &cost(16.0)).verdict, TrendOnly);
@@ -126,7 +129,10 @@ fn published_numbers_hold_within_a_quarter_and_trends_by_their_direction() {
     assert_eq!(judge(&bound, &cost(2.0)).verdict, TrendOnly);
     let change = Claim { change: true, published: Some(Published::Figure(-0.3)), ..grows };
     assert_eq!(judge(&change, &cost(0.7)).verdict, Holds);
-    assert_eq!(judge(&change, &cost(0.99)).verdict, TrendOnly, "1 % is no third");
+    assert_eq!(judge(&change, &cost(0.97)).verdict, TrendOnly, "3 % is no third");
+    let judged = judge(&change, &cost(0.99));
+    assert_eq!(judged.verdict, CannotBeTold, "1 % is no effect that a single aging tells");
+    assert!(judged.lines[0].why.ends_with("a single aging tells no effect below 2 %"), "{judged:?}");
     let judged = judge(&change, &cost(1.3));
     assert_eq!(judged.verdict, DoesNotHold);
     assert_eq!(judged.measured(), "xfs, hdd: modelled_s_per_gib, round 9 over round 0, change: 0.300");

@@ -1,7 +1,7 @@
 //! Claims about a value.
 
-use super::Judge;
 use super::verdict::{LineVerdict, Verdict, told};
+use super::{Judge, MARGIN};
 use crate::claim::{At, Bounds, Claim, Over, Place, Published, TOLERANCE};
 use crate::line::Line;
 use results::{Estimate, measures};
@@ -115,10 +115,11 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
         claim.published.map(|published| format!("published: {}", published.told())),
         trend.map(|trend| format!("trend: {}", trend.told())),
     ]);
-    let follows = trend.map_or(Some(true), |trend| within(estimate, trend));
+    let within = |bounds| within(estimate, bounds, claim.neutral());
+    let follows = trend.map_or(Some(true), within);
     let equals = match claim.published {
         None => Some(true),
-        Some(Published::Bound(bounds)) => within(estimate, bounds),
+        Some(Published::Bound(bounds)) => within(bounds),
         Some(Published::Range([low, high])) => Some((low..=high).contains(&estimate.mean)),
         Some(Published::Figure(figure)) => Some((estimate.mean - figure).abs() <= TOLERANCE * figure.abs()),
     };
@@ -129,16 +130,23 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
         // With a bound that cannot be told, the trend is all that is.
         (Some(true), _) if trend.is_some() => (Verdict::TrendOnly, asked),
         _ => {
-            let n = estimate.n;
-            (Verdict::CannotBeTold, format!("{asked}: within the interval of {n} agings"))
+            let why = match estimate.n {
+                1 => format!("a single aging tells no effect below {} %", MARGIN * 100.0),
+                n => format!("within the interval of {n} agings"),
+            };
+            (Verdict::CannotBeTold, format!("{asked}: {why}"))
         }
     }
 }
 
 /// Whether a value is within bounds: its whole interval over the agings. `None` if a bound is within the interval. A single aging has no
-/// interval: its value decides.
-fn within(estimate: &Estimate, Bounds { above, below }: Bounds) -> Option<bool> {
-    let (low, high) = estimate.ends().unwrap_or((estimate.mean, estimate.mean));
+/// interval: its value decides, but tells no effect below [`MARGIN`] from `neutral`, the value without any effect.
+fn within(estimate: &Estimate, Bounds { above, below }: Bounds, neutral: Option<f64>) -> Option<bool> {
+    let mean = estimate.mean;
+    let (low, high) = estimate.ends().unwrap_or_else(|| match neutral {
+        Some(neutral) if (mean - neutral).abs() < MARGIN => (mean.min(neutral), mean.max(neutral)),
+        _ => (mean, mean),
+    });
     let is_within =
         |value: f64| above.is_none_or(|bound| value > bound) && below.is_none_or(|bound| value < bound);
     let crosses = |bound: Option<f64>| bound.is_some_and(|bound| low <= bound && bound <= high);
