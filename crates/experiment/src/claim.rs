@@ -133,7 +133,7 @@ pub struct Over {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Published {
-    /// A number. The claim holds within [`TOLERANCE`] of it.
+    /// A number. The claim holds within a quarter of it.
     Figure(f64),
     /// The least and the greatest of a range.
     Range([f64; 2]),
@@ -154,7 +154,7 @@ pub struct Bounds {
 }
 
 /// How far from a published number a value may be, relative to it.
-pub const TOLERANCE: f64 = 0.25;
+pub(crate) const TOLERANCE: f64 = 0.25;
 
 impl Claim {
     /// The value without any effect, on whose published side a trend is: 0 for changes and correlations, 1 for quotients. `None` if there is none.
