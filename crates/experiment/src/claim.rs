@@ -159,13 +159,18 @@ pub(crate) const TOLERANCE: f64 = 0.25;
 impl Claim {
     /// The value without any effect, on whose published side a trend is: 0 for changes and correlations, 1 for quotients. `None` if there is none.
     pub(crate) fn neutral(&self) -> Option<f64> {
-        let is_ratio =
-            || results::measures::find(&self.measure).is_some_and(|measure| measure.unit == "ratio");
         match () {
             () if self.change || self.correlates_with.is_some() => Some(0.0),
-            () if !self.over.is_empty() || is_ratio() => Some(1.0),
+            () if self.is_quotient() => Some(1.0),
             () => None,
         }
+    }
+
+    /// Whether the value is a quotient, of two values or by its measure.
+    fn is_quotient(&self) -> bool {
+        let is_ratio =
+            || results::measures::find(&self.measure).is_some_and(|measure| measure.unit == "ratio");
+        !self.over.is_empty() || is_ratio()
     }
 
     /// The published value, if the value is that of `measure` as it is, related to nothing else.

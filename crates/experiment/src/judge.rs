@@ -7,7 +7,7 @@ mod verdict;
 
 pub use verdict::{FigureVerdict, Judged, LineVerdict, Verdict};
 
-use super::claim::Claim;
+use super::claim::{At, Claim, Dimension, Place};
 use super::line::{Aging, Line};
 use super::measure::is_by_disk;
 use super::outcome::{Correlated, Outcome};
@@ -83,6 +83,20 @@ impl Judge<'_> {
         line.agings.iter().map(of).collect()
     }
 
+    /// The round of a position; `None` if it depends on the values.
+    fn round_of(&self, at: At) -> Option<u64> {
+        match at {
+            At::Round(round) => Some(round),
+            At::Place(Place::First) => Some(self.rounds[0]),
+            At::Place(Place::Last) => Some(self.last_round()),
+            At::Place(Place::Least | Place::Greatest) => None,
+        }
+    }
+
+    fn last_round(&self) -> u64 {
+        self.rounds[self.rounds.len() - 1]
+    }
+
     /// Finds the line of a file system, disk and setting.
     fn find_line(&self, of: [&str; 3]) -> Result<&Line, String> {
         let same = |line: &&Line| [line.fs.as_str(), &line.disk, &line.option] == of;
@@ -122,6 +136,30 @@ impl Judge<'_> {
         }
         all
     }
+}
+
+/// The lines by their coordinates other than `dimension`, with the name of these.
+fn groups<'l>(
+    lines: impl IntoIterator<Item = &'l Line>,
+    dimension: Option<Dimension>,
+    by_disk: bool,
+) -> Vec<(String, Vec<&'l Line>)> {
+    let mut groups: Vec<(String, Vec<&Line>)> = Vec::new();
+    for line in lines {
+        let mut others = line.clone();
+        match dimension {
+            None => {}
+            Some(Dimension::Fs) => others.fs.clear(),
+            Some(Dimension::Option) => others.option.clear(),
+            Some(Dimension::Disk) => others.disk.clear(),
+        }
+        let name = others.name(by_disk);
+        match groups.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, group)) => group.push(line),
+            None => groups.push((name, vec![line])),
+        }
+    }
+    groups
 }
 
 fn depends_on_disk(claim: &Claim) -> bool {

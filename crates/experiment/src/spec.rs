@@ -307,6 +307,16 @@ pub(super) fn plain<T: serde::de::DeserializeOwned>(table: toml::Table) -> Resul
     toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error.to_string()))
 }
 
+/// Why the text is refused with `from` replaced.
+#[cfg(test)]
+pub(crate) fn refusal(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "{from}");
+    match Experiment::parse(&text.replace(from, to), "it") {
+        Ok(_) => panic!("{to} is accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,6 +69,18 @@ pub struct Standing {
     pub claims: Vec<Judged>,
 }
 
+impl Standing {
+    /// Sets the claims and their numbers.
+    fn set_claims(&mut self, claims: Vec<Judged>) {
+        let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+        self.holds = count(Verdict::Holds);
+        self.trend_only = count(Verdict::TrendOnly);
+        self.fails = count(Verdict::DoesNotHold);
+        self.open = count(Verdict::CannotBeTold);
+        self.claims = claims;
+    }
+}
+
 /// The state of all figures in a store at a scale. Without a store no figure was run.
 pub fn standing(store: Option<&Store>, scale: &str) -> Result<Vec<Standing>, Error> {
     let runs = store.map_or(Ok(Vec::new()), |store| store.runs_of_kind(super::KIND))?;
@@ -133,8 +145,7 @@ fn of(store: Option<&Store>, runs: &[Run], listed: Listed, scale: &str) -> Resul
         claims: Vec::new(),
     };
     let Some(experiment) = experiment else { return Ok(standing) };
-    standing.claims = experiment.claim.iter().map(Judged::unmeasured).collect();
-    standing.open = standing.claims.len();
+    standing.set_claims(experiment.claim.iter().map(Judged::unmeasured).collect());
     let Some(store) = store else { return Ok(standing) };
     let mut of_it =
         runs.iter().filter(|run| run.name == experiment.figure && is_at(run, scale)).rev().peekable();
@@ -154,14 +165,9 @@ fn of(store: Option<&Store>, runs: &[Run], listed: Listed, scale: &str) -> Resul
         _ => State::NotRun,
     };
     let Some((outcome, run)) = outcome.zip(done) else { return Ok(standing) };
-    let count = |verdict| outcome.claims.iter().filter(|claim| claim.verdict == verdict).count();
-    standing.holds = count(Verdict::Holds);
-    standing.trend_only = count(Verdict::TrendOnly);
-    standing.fails = count(Verdict::DoesNotHold);
-    standing.open = count(Verdict::CannotBeTold);
     standing.verdict = outcome.verdict;
     standing.failed_cells = outcome.failed.len();
     standing.finished = run.finished.clone();
-    standing.claims = outcome.claims;
+    standing.set_claims(outcome.claims);
     Ok(standing)
 }

@@ -34,8 +34,9 @@ impl Experiment {
         for plot in &self.plot {
             known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
         }
+        let sides = self.sides()?;
         for claim in &self.claim {
-            self.validate_claim(claim).map_err(|why| format!("claim {:?}: {why}", claim.states))?;
+            self.validate_claim(claim, &sides).map_err(|why| format!("claim {:?}: {why}", claim.states))?;
         }
         for difference in &self.differs {
             if difference.here.is_empty() == difference.missing.is_empty() {
@@ -48,7 +49,11 @@ impl Experiment {
         Ok(())
     }
 
-    fn option_names(&self) -> Vec<&str> {
+    pub(super) fn fs_names(&self) -> Vec<&str> {
+        self.fs.iter().map(String::as_str).collect()
+    }
+
+    pub(super) fn option_names(&self) -> Vec<&str> {
         self.option.iter().map(|option| option.name.as_str()).collect()
     }
 
@@ -119,11 +124,7 @@ here = "a model of it"
 "#;
 
     fn refusal(from: &str, to: &str) -> String {
-        assert!(TEXT.contains(from), "{from}");
-        match Experiment::parse(&TEXT.replace(from, to), "it") {
-            Ok(_) => panic!("{to} is accepted"),
-            Err(error) => error.to_string(),
-        }
+        crate::spec::refusal(TEXT, from, to)
     }
 
     #[test]

@@ -1,25 +1,17 @@
 //! Claims about a correlation.
 
 use super::verdict::LineVerdict;
-use super::{Judge, depends_on_disk, value};
-use crate::claim::Claim;
+use super::{Judge, depends_on_disk, groups, value};
+use crate::claim::{Claim, Dimension};
 use crate::line::Line;
 use results::{Correlation, Estimate, correlation};
 
 impl Judge<'_> {
     /// The correlations of the measures of a claim over the rounds and agings, by the name of their lines.
     pub(super) fn correlations(&self, claim: &Claim) -> Vec<(String, Result<Correlation, String>)> {
-        let by_disk = depends_on_disk(claim);
-        let mut groups: Vec<(String, Vec<&Line>)> = Vec::new();
-        for line in self.claimed(claim) {
-            let fs = if claim.pooled { String::new() } else { line.fs.clone() };
-            let name = Line { fs, ..line.clone() }.name(by_disk);
-            match groups.iter_mut().find(|(other, _)| *other == name) {
-                Some((_, lines)) => lines.push(line),
-                None => groups.push((name, vec![line])),
-            }
-        }
-        groups.into_iter().map(|(name, lines)| (name, self.correlated(claim, &lines))).collect()
+        let pooled = claim.pooled.then_some(Dimension::Fs);
+        let groups = groups(self.claimed(claim), pooled, depends_on_disk(claim)).into_iter();
+        groups.map(|(name, lines)| (name, self.correlated(claim, &lines))).collect()
     }
 
     fn correlated(&self, claim: &Claim, lines: &[&Line]) -> Result<Correlation, String> {

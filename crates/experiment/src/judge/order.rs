@@ -1,8 +1,8 @@
 //! Claims about an order.
 
 use super::verdict::{LineVerdict, Verdict};
-use super::{Judge, MARGIN, depends_on_disk};
-use crate::claim::{At, Claim, Dimension, Place};
+use super::{Judge, MARGIN, depends_on_disk, groups};
+use crate::claim::{Claim, Dimension};
 use crate::line::Line;
 use results::{Sample, Told, Words};
 use run::SUBJECTS;
@@ -15,7 +15,7 @@ impl Judge<'_> {
     pub(super) fn orders(&self, claim: &Claim, lines: &[&Line]) -> Vec<LineVerdict> {
         let Some(dimension) = self.experiment.ordered(claim) else { return Vec::new() };
         let mut verdicts = Vec::new();
-        for (name, group) in groups(lines, dimension, depends_on_disk(claim)) {
+        for (name, group) in groups(lines.iter().copied(), Some(dimension), depends_on_disk(claim)) {
             let found = |wanted: &String| {
                 let line = group.iter().find(|line| coordinate(line, dimension) == wanted);
                 line.copied().ok_or_else(|| format!("{wanted} is not measured"))
@@ -56,7 +56,7 @@ impl Judge<'_> {
 
     /// Whether two file systems change places from the unaged side, for each combination of the other coordinates.
     pub(super) fn reorderings(&self, claim: &Claim, lines: &[&Line]) -> Vec<LineVerdict> {
-        let groups = groups(lines, Dimension::Fs, depends_on_disk(claim)).into_iter();
+        let groups = groups(lines.iter().copied(), Some(Dimension::Fs), depends_on_disk(claim)).into_iter();
         let of = |(name, group): (String, Vec<&Line>)| match self.changed_places(claim, &group) {
             Ok((changed, verdict)) => LineVerdict {
                 line: name,
@@ -96,11 +96,7 @@ impl Judge<'_> {
 
     /// How the values of two lines compare.
     fn compared(&self, claim: &Claim, one: &Line, other: &Line, side: &str) -> Result<Told, String> {
-        let round = match claim.at {
-            At::Round(round) => round,
-            At::Place(Place::First) => self.rounds[0],
-            At::Place(_) => self.rounds[self.rounds.len() - 1],
-        };
+        let round = self.round_of(claim.at).unwrap_or_else(|| self.last_round());
         let sample = |line: &Line| {
             let values = self.measured(line, side, &claim.measure, round)?;
             Ok::<_, String>(Sample { values, seeds: line.agings.iter().map(|aging| aging.seed).collect() })
@@ -114,25 +110,6 @@ impl Judge<'_> {
             None => Told::CannotBeTold,
         })
     }
-}
-
-/// The lines by their coordinates other than `dimension`.
-fn groups<'l>(lines: &[&'l Line], dimension: Dimension, by_disk: bool) -> Vec<(String, Vec<&'l Line>)> {
-    let mut groups: Vec<(String, Vec<&Line>)> = Vec::new();
-    for line in lines {
-        let mut others = (*line).clone();
-        match dimension {
-            Dimension::Fs => others.fs.clear(),
-            Dimension::Option => others.option.clear(),
-            Dimension::Disk => others.disk.clear(),
-        }
-        let name = others.name(by_disk);
-        match groups.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, group)) => group.push(line),
-            None => groups.push((name, vec![line])),
-        }
-    }
-    groups
 }
 
 fn coordinate(line: &Line, dimension: Dimension) -> &String {

@@ -67,23 +67,19 @@ impl Judge<'_> {
             }
             Ok(chosen)
         };
-        match at.at {
-            At::Round(round) => of(round),
-            At::Place(Place::First) => of(self.rounds[0]),
-            At::Place(Place::Last) => of(self.rounds[self.rounds.len() - 1]),
-            At::Place(Place::Least) => choose(f64::min),
-            At::Place(Place::Greatest) => choose(f64::max),
+        match (self.round_of(at.at), at.at) {
+            (Some(round), _) => of(round),
+            (None, At::Place(Place::Least)) => choose(f64::min),
+            (None, _) => choose(f64::max),
         }
     }
 
     /// What the value of a claim is, in words.
     fn description(&self, claim: &Claim) -> String {
-        let round = |at: At| match at {
-            At::Round(round) => format!("round {round}"),
-            At::Place(Place::First) => format!("round {}", self.rounds[0]),
-            At::Place(Place::Last) => format!("round {}", self.rounds[self.rounds.len() - 1]),
-            At::Place(Place::Least) => format!("least of {} rounds", self.rounds.len()),
-            At::Place(Place::Greatest) => format!("greatest of {} rounds", self.rounds.len()),
+        let round = |at: At| match (self.round_of(at), at) {
+            (Some(round), _) => format!("round {round}"),
+            (None, At::Place(Place::Least)) => format!("least of {} rounds", self.rounds.len()),
+            (None, _) => format!("greatest of {} rounds", self.rounds.len()),
         };
         let mut words = format!("{}, {}", claim.measure, round(claim.at));
         for over in &claim.over {
