@@ -105,7 +105,7 @@ fn show(outcome: &Outcome) -> Result<()> {
     }
 }
 
-/// A claim as a row of a table.
+/// A claim as a row of a table: what it states, published, measured, verdict.
 fn claim_row(judged: &Judged) -> Vec<String> {
     let claim = format!("{} ({})", judged.claim.states, judged.claim.section);
     vec![claim, judged.published(), judged.measured(), judged.verdict.words().to_owned()]

@@ -171,17 +171,10 @@ fn show(at: &StoreLocation, scale: &str, all: &[Standing], table: Print) -> Resu
     let mut rows = Vec::new();
     for one in all.iter().filter(|one| one.verdict.is_some()) {
         for judged in one.claims.iter().filter(|judged| judged.verdict < Verdict::TrendOnly) {
-            let claim = format!("{} ({})", judged.claim.states, judged.claim.section);
-            let verdict = judged.verdict.words().to_owned();
-            let why = judged.claim.why.clone();
-            rows.push(vec![
-                one.listed.figure.clone(),
-                claim,
-                judged.published(),
-                judged.measured(),
-                verdict,
-                why,
-            ]);
+            let mut row = vec![one.listed.figure.clone()];
+            row.extend(super::claim_row(judged));
+            row.push(judged.claim.why.clone());
+            rows.push(row);
         }
     }
     if !rows.is_empty() {
