@@ -1,5 +1,5 @@
-//! The short-lived files of a day: activity profiles, assigned to the directories with the most changes on
-//! that day and shifted so that the peak of each profile coincides with that of its directory (Smith and
+//! The short-lived files of a day: activity profiles, randomly distributed among the directories with the most
+//! changes on that day, as many directories as profiles, and shifted so that the peak of each profile coincides with that of its directory (Smith and
 //! Seltzer 1997, §3.2).
 
 use std::collections::HashMap;
@@ -72,8 +72,8 @@ impl DirectoryActivity {
         hours[hour(at, &self.day)] += 1;
     }
 
-    /// The day's short-lived files, in order of time: distributes `profiles` profiles over the directories,
-    /// the busiest first; `life` is the lifetime of a directory.
+    /// The day's short-lived files, in order of time: distributes `profiles` profiles at random among as many
+    /// directories, the busiest; `life` is the lifetime of a directory.
     pub fn short_lived(
         &self,
         profiles: usize,
@@ -85,10 +85,12 @@ impl DirectoryActivity {
         busiest.sort_unstable_by_key(|(dir, (all, _))| (std::cmp::Reverse(*all), **dir));
         let mut events = Vec::new();
         let mut files = 0;
-        if set.is_empty() {
+        busiest.truncate(profiles);
+        if set.is_empty() || busiest.is_empty() {
             return events;
         }
-        for (dir, (_, hours)) in busiest.into_iter().cycle().take(profiles) {
+        for _ in 0..profiles {
+            let (dir, (_, hours)) = busiest[random.below(busiest.len())];
             let profile = &set[random.below(set.len())];
             let life = life(*dir);
             let (first, last) = (self.day.start.max(life.start), self.day.end.min(life.end) - 1);
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_go_to_the_busiest_directories_at_their_peaks() {
+    fn profiles_go_to_random_busy_directories_at_their_peaks() {
         let mut busy = DirectoryActivity::new(0..DAY_NS);
         for at in [15 * HOUR_NS, 15 * HOUR_NS + 5, 3 * HOUR_NS] {
             busy.count(at, A);
@@ -170,19 +172,22 @@ mod tests {
         busy.count(9 * HOUR_NS, B);
         let noon = 12 * 3_600_000;
         let set = [profile(&[(noon + 60_000, noon + 120_000)])];
-        let shorts = busy.short_lived(3, &set, |_| 0..DAY_NS, &mut Random::new(1, 1));
         let minute = HOUR_NS / 60;
-        let found: Vec<(i64, DirId, u64, bool)> =
-            shorts.iter().map(|short| (short.at, short.dir, short.file, short.size.is_some())).collect();
-        let expected = [
-            (9 * HOUR_NS + minute, B, 1, true),
-            (9 * HOUR_NS + 2 * minute, B, 1, false),
-            (15 * HOUR_NS + minute, A, 0, true),
-            (15 * HOUR_NS + minute, A, 2, true),
-            (15 * HOUR_NS + 2 * minute, A, 0, false),
-            (15 * HOUR_NS + 2 * minute, A, 2, false),
-        ];
-        assert_eq!(found, expected);
+        let shorts = busy.short_lived(200, &set, |_| 0..DAY_NS, &mut Random::new(1, 1));
+        let created = |dir| shorts.iter().filter(|short| short.dir == dir && short.size.is_some()).count();
+        assert_eq!(created(A) + created(B), 200);
+        assert!((70..130).contains(&created(A)), "{} of 200 are in one of two directories", created(A));
+        for short in &shorts {
+            let peak = if short.dir == A { 15 } else { 9 };
+            let minutes = if short.size.is_some() { 1 } else { 2 };
+            assert_eq!(short.at, peak * HOUR_NS + minutes * minute);
+        }
+        assert!(shorts.is_sorted_by_key(|short| short.at));
+        // A single profile goes to the busiest directory.
+        for seed in 0..20 {
+            let shorts = busy.short_lived(1, &set, |_| 0..DAY_NS, &mut Random::new(seed, 1));
+            assert_eq!(shorts.iter().map(|short| short.dir).collect::<Vec<_>>(), [A, A]);
+        }
     }
 
     #[test]
