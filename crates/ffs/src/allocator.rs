@@ -7,7 +7,7 @@ use crate::layout::Layout;
 pub struct NoSpace;
 
 /// The block allocation of a simulated file system.
-pub trait Allocator: Clone {
+pub trait Allocator: Clone + Send {
     /// Bytes of a unit, in which disk addresses are counted.
     fn unit_bytes(&self) -> u64;
 
@@ -16,6 +16,11 @@ pub trait Allocator: Clone {
 
     /// The largest transfer between disk and memory, in bytes.
     fn transfer_bytes(&self) -> u64;
+
+    /// Files of at least this size are written in transfers as long as possible, smaller ones block by block.
+    fn clustered_from_bytes(&self) -> u64 {
+        0
+    }
 
     /// Bytes of the disk.
     fn size_bytes(&self) -> u64;

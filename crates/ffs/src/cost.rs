@@ -37,8 +37,9 @@ impl<'a, A: Allocator> Cost<'a, A> {
 
     /// Overwrites the data of a file in place.
     pub fn overwrite(&mut self, file: &Layout) {
+        let most_bytes = self.most_bytes(RequestKind::Write, file);
         for run in self.runs(file) {
-            self.transfers(RequestKind::Write, run);
+            self.transfers(RequestKind::Write, run, most_bytes);
         }
     }
 
@@ -70,6 +71,7 @@ impl<'a, A: Allocator> Cost<'a, A> {
     fn transfer(&mut self, kind: RequestKind, file: &Layout) {
         let (units, unit_bytes) = (self.allocator.block_units(), self.allocator.unit_bytes());
         let block_bytes = u64::from(units) * unit_bytes;
+        let most_bytes = self.most_bytes(kind, file);
         let mut indirect = file.indirect.iter().enumerate().peekable();
         for run in self.runs(file) {
             let block = (run.0 / block_bytes) as u32;
@@ -77,14 +79,25 @@ impl<'a, A: Allocator> Cost<'a, A> {
             while let Some((_, &at)) = indirect.next_if(|&(number, _)| first_named(number) <= block) {
                 self.request(kind, u64::from(at) * unit_bytes, block_bytes);
             }
-            self.transfers(kind, run);
+            self.transfers(kind, run, most_bytes);
         }
     }
 
-    /// The runs of a file: first byte in the file and on disk, and length; split where an indirect block is needed.
+    /// The largest request for data of a file.
+    fn most_bytes(&self, kind: RequestKind, file: &Layout) -> u64 {
+        if kind == RequestKind::Write && file.size < self.allocator.clustered_from_bytes() {
+            u64::from(self.allocator.block_units()) * self.allocator.unit_bytes()
+        } else {
+            self.allocator.transfer_bytes()
+        }
+    }
+
+    /// The runs of a file: first byte in the file and on disk, and length; split where an indirect block is needed, and before the fragments
+    /// at the end, which are a request of their own even if contiguous (Smith and Seltzer 1997, §4.2).
     fn runs(&self, file: &Layout) -> Vec<(u64, u64, u64)> {
         let (units, unit_bytes) = (self.allocator.block_units(), self.allocator.unit_bytes());
-        let cuts: Vec<u32> = (0..file.indirect.len()).map(|number| first_named(number) * units).collect();
+        let needs_indirect = (0..file.indirect.len()).map(|number| first_named(number) * units);
+        let cuts: Vec<u32> = needs_indirect.chain([file.end() / units * units]).collect();
         let mut runs = Vec::with_capacity(file.extents.len());
         for extent in &file.extents {
             let mut from = extent.logical;
@@ -103,11 +116,11 @@ impl<'a, A: Allocator> Cost<'a, A> {
         runs
     }
 
-    fn transfers(&mut self, kind: RequestKind, (in_file, on_disk, len): (u64, u64, u64)) {
+    fn transfers(&mut self, kind: RequestKind, (in_file, on_disk, len): (u64, u64, u64), most_bytes: u64) {
         let mut done = 0;
         while done < len {
             let unit_left = UNIT_BYTES - (in_file + done) % UNIT_BYTES;
-            let bytes = (len - done).min(self.allocator.transfer_bytes()).min(unit_left);
+            let bytes = (len - done).min(most_bytes).min(unit_left);
             self.request(kind, on_disk + done, bytes);
             done += bytes;
         }
@@ -126,5 +139,40 @@ fn first_named(number: usize) -> u32 {
         0 => DIRECT,
         1 | 2 => DIRECT + PER_INDIRECT,
         further => DIRECT + PER_INDIRECT * (further - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fast::FastFs;
+    use crate::geometry::Geometry;
+    use crate::policy::SmartFrag;
+    use crate::volume::Volume;
+    use trace::{Content, FileId, Op, ROOT};
+
+    /// Read and write requests for a file of `kb` KB with contiguous blocks and fragments. The inode is read with it.
+    fn requests(kb: u64) -> (u64, u64) {
+        let mut volume = Volume::new(FastFs::new(Geometry::of(64 << 20).unwrap(), SmartFrag));
+        let file = FileId(1);
+        volume.apply(&Op::Create { file, parent: ROOT, size: kb << 10, content: Content::Written }).unwrap();
+        let layout = volume.layout_of(file).unwrap();
+        assert!(kb > 96 || layout.extents.len() == 1, "{layout:?}");
+        let mut cost = Cost::new(volume.allocator(), &Model::find("hdd-1994").unwrap());
+        cost.read(&layout);
+        cost.overwrite(&layout);
+        let priced = cost.pricing.finish();
+        (priced.reads.requests - 1, priced.writes.requests)
+    }
+
+    #[test]
+    fn fragments_are_a_request_and_small_files_are_written_block_by_block() {
+        assert_eq!(requests(24), (1, 3));
+        assert_eq!(requests(28), (2, 4));
+        assert_eq!(requests(60), (2, 8));
+        assert_eq!(requests(64), (1, 1));
+        assert_eq!(requests(76), (3, 3));
+        // 96 KB, the indirect block and a block elsewhere.
+        assert_eq!(requests(104), (4, 3));
     }
 }

@@ -86,6 +86,11 @@ impl<P: Policy> Allocator for FastFs<P> {
         u64::from(self.groups.geometry().cluster_blocks * FRAGMENTS) * FRAGMENT_BYTES
     }
 
+    /// Until a full cluster of a file is written, 4.4BSD writes each block by itself (Smith and Seltzer 1997, §4.2).
+    fn clustered_from_bytes(&self) -> u64 {
+        self.transfer_bytes()
+    }
+
     fn size_bytes(&self) -> u64 {
         self.groups.size_bytes()
     }

@@ -22,13 +22,13 @@ const INODE_BYTES: u64 = 128;
 pub const LARGEST_FILE: u64 =
     (DIRECT as u64 + PER_INDIRECT as u64 + PER_INDIRECT as u64 * PER_INDIRECT as u64) * BLOCK_BYTES;
 
-/// The geometry of a simulated fast file system: as published (8 KB blocks, 1 KB fragments, clusters of 56 KB), otherwise the defaults of
+/// The geometry of a simulated fast file system: as published (8 KB blocks, 1 KB fragments, clusters of 64 KB), otherwise the defaults of
 /// `newfs` of 4.4BSD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// All blocks, including metadata.
     pub blocks: u32,
-    /// Maximum blocks of a cluster: 7, that is 56 KB (Smith and Seltzer 1996).
+    /// Maximum blocks of a cluster: 8, that is 64 KB (Smith and Seltzer 1997, §4.2).
     pub cluster_blocks: u32,
     /// Blocks of a file in one group, after its direct ones, before it moves to the next group.
     pub section_blocks: u32,
@@ -41,7 +41,7 @@ impl Geometry {
     pub fn of(size_bytes: u64) -> Result<Geometry, Error> {
         let most = u64::from(u32::MAX) * FRAGMENT_BYTES;
         let mut geometry =
-            Geometry { blocks: 0, cluster_blocks: 7, section_blocks: PER_INDIRECT, reserve_percent: 10 };
+            Geometry { blocks: 0, cluster_blocks: 8, section_blocks: PER_INDIRECT, reserve_percent: 10 };
         let blocks = size_bytes / BLOCK_BYTES;
         if size_bytes > most || blocks < u64::from(GROUP_BLOCKS) {
             let least = u64::from(GROUP_BLOCKS) * BLOCK_BYTES;

@@ -13,12 +13,12 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::collections::VecDeque;
 use trace::{BATCH, Content, DirId, Error, FileId, Op, ROOT, Source};
 
-/// Days of the history; each ends with a checkpoint.
+/// Days of the published history.
 pub const HISTORY_DAYS: u64 = 215;
 /// Operations on 1 GB.
 const OPERATIONS: u64 = 1_300_000;
 const GIB: u64 = 1 << 30;
-/// The day on which the final fullness is reached.
+/// The day of these on which the final fullness is reached.
 const FULL_DAY: u64 = 130;
 const FIRST_FULLNESS: f64 = 0.10;
 /// The final fullness, as published.
@@ -40,11 +40,27 @@ const ACTIVE: usize = 4;
 const CHANGES: u64 = 60;
 const AGAIN: u64 = 70;
 
-/// The history, a source of operations. It depends on the seed only.
+/// How long a history is, and how full the file system becomes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HistoryShape {
+    /// The number of days; each ends with a checkpoint.
+    pub days: u64,
+    /// The final fullness, from 0 to 1, reached after the same share of the days as in the published history.
+    pub final_fullness: f64,
+}
+
+/// The published shape.
+impl Default for HistoryShape {
+    fn default() -> HistoryShape {
+        HistoryShape { days: HISTORY_DAYS, final_fullness: FINAL_FULLNESS }
+    }
+}
+
+/// The history, a source of operations. It depends on shape and seed only.
 pub struct History {
     random: ChaCha8Rng,
     capacity_bytes: u64,
-    final_fullness: f64,
+    shape: HistoryShape,
     operations_a_day: u64,
     /// Cumulative popularity of the directories, rising to 1.
     popularity: Vec<f64>,
@@ -63,11 +79,11 @@ pub struct History {
 impl History {
     /// The history of a disk of `capacity_bytes`; operations, files and directories scale with it.
     pub fn new(capacity_bytes: u64, seed: u64) -> History {
-        History::with_final_fullness(capacity_bytes, FINAL_FULLNESS, seed)
+        History::with_shape(capacity_bytes, HistoryShape::default(), seed)
     }
 
-    /// The same history with another final fullness, from 0 to 1.
-    pub fn with_final_fullness(capacity_bytes: u64, final_fullness: f64, seed: u64) -> History {
+    /// A history of another shape, with the same operations a day.
+    pub fn with_shape(capacity_bytes: u64, shape: HistoryShape, seed: u64) -> History {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let directories = (capacity_bytes / BYTES_A_DIRECTORY).max(1);
         let mut sum = 0.0;
@@ -82,7 +98,7 @@ impl History {
         History {
             random,
             capacity_bytes,
-            final_fullness,
+            shape,
             operations_a_day: (OPERATIONS as f64 * capacity_bytes as f64 / GIB as f64 / HISTORY_DAYS as f64)
                 as u64,
             popularity,
@@ -118,9 +134,15 @@ impl History {
     }
 
     fn fullness_today(&self) -> f64 {
-        let share = (self.day as f64 / FULL_DAY as f64).min(1.0);
-        let first = FIRST_FULLNESS.min(self.final_fullness);
-        first + (self.final_fullness - first) * share
+        let HistoryShape { final_fullness, .. } = self.shape;
+        let share = (self.day as f64 / self.full_day() as f64).min(1.0);
+        let first = FIRST_FULLNESS.min(final_fullness);
+        first + (final_fullness - first) * share
+    }
+
+    /// The day on which the final fullness is reached.
+    fn full_day(&self) -> u64 {
+        (FULL_DAY * self.shape.days).div_ceil(HISTORY_DAYS)
     }
 
     fn create(&mut self, parent: DirId, size: u64) -> FileId {
@@ -185,7 +207,7 @@ impl History {
             self.active.push(directory);
         }
         // Reaches the fullness of the day first.
-        while self.day <= FULL_DAY
+        while self.day <= self.full_day()
             && (self.live_bytes as f64) < self.fullness_today() * self.capacity_bytes as f64
         {
             self.step_long_lived(true);
@@ -229,7 +251,7 @@ impl Source for History {
         while batch.len() < BATCH {
             match self.ready.pop_front() {
                 Some(op) => batch.push(op),
-                None if self.day < HISTORY_DAYS => self.step(),
+                None if self.day < self.shape.days => self.step(),
                 None => break,
             }
         }

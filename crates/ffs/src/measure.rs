@@ -7,8 +7,8 @@ pub use free::{FreeBin, FreeSpace};
 pub use scores::{LayoutScore, SizeClass};
 
 use crate::allocator::Allocator;
-use crate::geometry::DIRECT;
-use crate::volume::{FileView, Volume};
+use crate::layout::Layout;
+use crate::volume::Volume;
 use scores::Scores;
 use serde::Serialize;
 
@@ -24,14 +24,18 @@ pub struct Measures {
     /// Layout score of all files; none if no file has two blocks. Fragments at the end of a file count as a block, which is contiguous if its first
     /// fragment directly follows the previous block (Smith and Seltzer 1996, section 3).
     pub layout_score: Option<f64>,
-    /// Layout score of the files with a size that is a multiple of the block.
+    /// Layout score of the files that end in a whole block.
     pub layout_score_multiples: Option<f64>,
-    /// Layout score of the other files, whose end may be fragments.
+    /// Layout score of the other files, which end in fragments.
     pub layout_score_others: Option<f64>,
-    /// Files with at least one of their first twelve blocks in another group than their inode.
+    /// Files with their first data block in another group than their inode (Smith and Seltzer 1997, §4.1).
     pub split_files: u64,
     /// These files over all files; 0 without files.
     pub split_file_share: f64,
+    /// Share of the split files whose first data block is one group away from their inode; none without split files.
+    pub split_adjacent_share: Option<f64>,
+    /// Share of the split files whose first data block is at most ten groups away.
+    pub split_within_ten_share: Option<f64>,
     /// Free space in partly used blocks over all free space.
     pub free_fragment_share: f64,
     /// The free space.
@@ -46,9 +50,12 @@ pub fn measure<A: Allocator>(volume: &Volume<A>) -> Measures {
     let units = allocator.block_units();
     let block_bytes = u64::from(units) * allocator.unit_bytes();
     let mut scores = Scores::default();
-    let mut split_files = 0;
+    let (mut split_files, mut adjacent, mut within_ten) = (0, 0, 0);
     volume.each_file(|file| {
-        split_files += u64::from(is_split(&file, allocator));
+        let apart = groups_apart(file.layout, allocator);
+        split_files += u64::from(apart > 0);
+        adjacent += u64::from(apart == 1);
+        within_ten += u64::from((1..=10).contains(&apart));
         scores.add(&file, units, block_bytes);
     });
     let files = volume.files() as u64;
@@ -63,19 +70,16 @@ pub fn measure<A: Allocator>(volume: &Volume<A>) -> Measures {
         layout_score_others: scores.others.value(),
         split_files,
         split_file_share: share(split_files, files),
+        split_adjacent_share: (split_files > 0).then(|| share(adjacent, split_files)),
+        split_within_ten_share: (split_files > 0).then(|| share(within_ten, split_files)),
         free_fragment_share: share(fragment_bytes, free_bytes),
         free: FreeSpace::of(allocator, block_bytes),
         by_size: scores.by_size(),
     }
 }
 
-/// Whether one of the first twelve blocks is in another group than the inode.
-fn is_split<A: Allocator>(file: &FileView<'_>, allocator: &A) -> bool {
-    let home = allocator.group_of_inode(file.layout.inode);
-    let direct =
-        file.layout.extents.iter().take_while(|extent| extent.logical < DIRECT * allocator.block_units());
-    direct.into_iter().any(|extent| {
-        let units = extent.len.min(DIRECT * allocator.block_units() - extent.logical);
-        [extent.start, extent.start + units - 1].iter().any(|&unit| allocator.group_of_unit(unit) != home)
-    })
+/// The number of groups between the inode of a file and its first data block; 0 without data.
+pub(crate) fn groups_apart<A: Allocator>(file: &Layout, allocator: &A) -> u32 {
+    let home = allocator.group_of_inode(file.inode);
+    file.extents.first().map_or(0, |first| allocator.group_of_unit(first.start).abs_diff(home))
 }

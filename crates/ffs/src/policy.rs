@@ -20,7 +20,7 @@ use crate::fast::Groups;
 use crate::geometry::DIRECT;
 
 /// The decisions of an allocation policy.
-pub trait Policy: Clone {
+pub trait Policy: Clone + Send {
     /// The name of the policy.
     fn name(&self) -> &'static str;
 
@@ -39,12 +39,12 @@ pub trait Policy: Clone {
         block >= DIRECT
     }
 
-    /// The group of a section: the first one with at least the average number of free blocks, from `from` on, cyclically. None selects
-    /// `from` modulo the number of groups.
-    fn section_group(&self, groups: &Groups, from: u32) -> Option<u32> {
+    /// The group of a section of a file that is in group `own` so far, modulo the number of groups: the next one on the disk with at least
+    /// the average number of free blocks, cyclically, so the own group comes last (Smith and Seltzer 1997, §4.1). None selects the own group.
+    fn section_group(&self, groups: &Groups, own: u32) -> Option<u32> {
         let least = groups.total().blocks / groups.count();
-        let from = from % groups.count();
-        (from..groups.count()).chain(0..from).find(|&group| groups.summary(group).blocks >= least)
+        let mut others = (1..=groups.count()).map(|step| (own + step) % groups.count());
+        others.find(|&group| groups.summary(group).blocks >= least)
     }
 
     /// Whether blocks that were written together and are not contiguous are moved, before they are written, to a contiguous

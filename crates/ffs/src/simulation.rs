@@ -1,12 +1,13 @@
 //! All simulated file systems behind one interface, selected by name. Each policy submits itself as a [`PolicyKind`].
 
 use crate::benchmark::{self, HotFiles, SequentialPoint};
+use crate::configuration::Configuration;
 use crate::extents::{ExtentFs, Placement};
 use crate::fast::FastFs;
 use crate::geometry::Geometry;
 use crate::measure::{Measures, measure};
 use crate::policy::Policy;
-use crate::volume::{OperationCounts, Volume};
+use crate::volume::{FileView, OperationCounts, Volume};
 use crate::{Allocator, Error};
 use disk::model::Model;
 use rustix::time::{ClockId, clock_gettime};
@@ -14,7 +15,7 @@ use std::time::Duration;
 use trace::{BATCH, Op, Source};
 
 /// A simulated file system of any kind and policy.
-pub trait Simulation {
+pub trait Simulation: Send {
     /// The name of its policy.
     fn policy(&self) -> &'static str;
 
@@ -26,6 +27,12 @@ pub trait Simulation {
 
     /// Measures the layout of its files.
     fn measure(&self) -> Measures;
+
+    /// Visits each file, in no particular order.
+    fn each_file(&self, visit: &mut dyn FnMut(FileView<'_>));
+
+    /// The configuration of the file system.
+    fn configuration(&self) -> Configuration;
 
     /// Bytes on the heap: (maps of free space, all data of files and directories).
     fn heap_bytes(&self) -> (usize, usize);
@@ -65,6 +72,14 @@ impl<A: Allocator> Simulation for Bench<A> {
 
     fn measure(&self) -> Measures {
         measure(&self.volume)
+    }
+
+    fn each_file(&self, visit: &mut dyn FnMut(FileView<'_>)) {
+        self.volume.each_file(visit);
+    }
+
+    fn configuration(&self) -> Configuration {
+        Configuration::of(&self.volume)
     }
 
     fn heap_bytes(&self) -> (usize, usize) {

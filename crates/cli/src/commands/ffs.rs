@@ -149,9 +149,11 @@ fn print(outcomes: &[Outcome]) -> Result<()> {
         row("files", &|outcome| outcome.measures.files.to_string()),
         row("fullness", &|outcome| number(Some(outcome.measures.fullness))),
         row("layout score", &|outcome| number(outcome.measures.layout_score)),
-        row("  multiples of a block", &|outcome| number(outcome.measures.layout_score_multiples)),
-        row("  others up to 12 blocks", &|outcome| number(outcome.measures.layout_score_others)),
+        row("  ending in a block", &|outcome| number(outcome.measures.layout_score_multiples)),
+        row("  ending in fragments", &|outcome| number(outcome.measures.layout_score_others)),
         row("split files", &|outcome| outcome.measures.split_files.to_string()),
+        row("  one group away", &|outcome| number(outcome.measures.split_adjacent_share)),
+        row("  at most ten groups away", &|outcome| number(outcome.measures.split_within_ten_share)),
         row("free space in fragments", &|outcome| number(Some(outcome.measures.free_fragment_share))),
         row("mean free run, blocks", &|outcome| number(Some(outcome.measures.free.mean_blocks))),
     ];

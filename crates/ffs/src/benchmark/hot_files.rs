@@ -4,7 +4,8 @@
 use super::{in_order, read_bytes_per_s, speed};
 use crate::allocator::Allocator;
 use crate::cost::Cost;
-use crate::measure::LayoutScore;
+use crate::layout::Layout;
+use crate::measure::{LayoutScore, groups_apart};
 use crate::volume::Volume;
 use disk::model::Model;
 use serde::Serialize;
@@ -21,6 +22,10 @@ pub struct HotFiles {
     pub file_share: f64,
     /// Bytes of the hot files.
     pub bytes: u64,
+    /// Allocated space of the hot files over that of all files.
+    pub space_share: f64,
+    /// Hot files with their first data block in another group than their inode.
+    pub split_files: u64,
     /// Layout score of the hot files.
     pub layout_score: Option<f64>,
     /// Read throughput.
@@ -36,13 +41,11 @@ pub fn hot_files<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<HotF
     let files = in_order(volume, |day| u64::from(day) >= since);
     let units = volume.allocator().block_units();
     let mut score = LayoutScore::default();
-    for file in &files {
-        let of_file = LayoutScore::of(&file.extents, units);
-        score = LayoutScore {
-            contiguous: score.contiguous + of_file.contiguous,
-            total: score.total + of_file.total,
-        };
-    }
+    files.iter().for_each(|file| score.add(LayoutScore::of(&file.extents, units)));
+    let split = |file: &&Layout| groups_apart(file, volume.allocator()) > 0;
+    let space: u64 = files.iter().map(|file| allocated(file, units)).sum();
+    let mut all_space = 0;
+    volume.each_file(|file| all_space += allocated(file.layout, units));
     let mut cost = Cost::new(volume.allocator(), model);
     files.iter().for_each(|file| cost.overwrite(file));
     cost.flush();
@@ -50,8 +53,16 @@ pub fn hot_files<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<HotF
         files: files.len() as u64,
         file_share: files.len() as f64 / volume.files().max(1) as f64,
         bytes: files.iter().map(|file| file.size).sum(),
+        space_share: space as f64 / all_space.max(1) as f64,
+        split_files: files.iter().filter(split).count() as u64,
         layout_score: score.value(),
         read_bytes_per_s: read_bytes_per_s(volume, model, &files),
         write_bytes_per_s: speed(&files, cost.finish()),
     })
+}
+
+/// The allocated units of a file: its data and its indirect blocks.
+fn allocated(file: &Layout, block_units: u32) -> u64 {
+    let data: u64 = file.extents.iter().map(|extent| u64::from(extent.len)).sum();
+    data + file.indirect.len() as u64 * u64::from(block_units)
 }

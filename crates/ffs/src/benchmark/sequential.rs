@@ -99,11 +99,7 @@ fn point<A: Allocator>(
         created.extend(speed(&layouts, cost.finish()));
         read.extend(read_bytes_per_s(&image, model, &layouts));
         for file in &layouts {
-            let of_file = LayoutScore::of(&file.extents, image.allocator().block_units());
-            score = LayoutScore {
-                contiguous: score.contiguous + of_file.contiguous,
-                total: score.total + of_file.total,
-            };
+            score.add(LayoutScore::of(&file.extents, image.allocator().block_units()));
         }
     }
     Ok(SequentialPoint {

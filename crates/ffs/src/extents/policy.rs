@@ -4,7 +4,7 @@ use super::Space;
 use crate::simulation::PolicyKind;
 
 /// A placement policy for extents.
-pub trait Placement: Clone {
+pub trait Placement: Clone + Send {
     /// The name of the policy.
     fn name(&self) -> &'static str;
 

@@ -177,14 +177,13 @@ impl<P: Policy> FastFs<P> {
         let before = block.checked_sub(1).and_then(|before| file.find(before * FRAGMENTS));
         let before = before.map(|(start, _)| start / FRAGMENTS);
         if self.moves_on(block) || (block >= DIRECT && before.is_none()) {
-            // The previous group is known only if the same indirect block names the previous block.
-            let known = !(block - DIRECT).is_multiple_of(PER_INDIRECT);
-            let from = match before.filter(|_| known) {
-                Some(before) => self.groups.group_of(before) + 1,
+            // Behind a hole, as many groups further as there are sections before.
+            let own = match before {
+                Some(before) => self.groups.group_of(before),
                 None => self.group_of_inode(file.inode) + block / geometry.section_blocks,
             };
-            let group = self.policy.section_group(&self.groups, from);
-            return geometry.first_data(group.unwrap_or(from % self.groups.count()));
+            let group = self.policy.section_group(&self.groups, own);
+            return geometry.first_data(group.unwrap_or(own % self.groups.count()));
         }
         before.map_or_else(|| self.group_begin(file.inode), |before| before + 1)
     }

@@ -1,6 +1,5 @@
 //! Layout scores: of all files, by size, and of files whose end is a whole block or fragments.
 
-use crate::geometry::DIRECT;
 use crate::layout::Extent;
 use crate::volume::FileView;
 use serde::Serialize;
@@ -38,7 +37,8 @@ impl LayoutScore {
         (self.total > 0).then(|| self.contiguous as f64 / self.total as f64)
     }
 
-    fn add(&mut self, other: LayoutScore) {
+    /// Adds the blocks of other files.
+    pub fn add(&mut self, other: LayoutScore) {
         self.contiguous += other.contiguous;
         self.total += other.total;
     }
@@ -53,15 +53,20 @@ pub struct SizeClass {
     pub files: u64,
     /// Layout score of the files.
     pub layout_score: Option<f64>,
-    /// Layout score of the files with a size that is a multiple of the block.
+    /// Layout score of the files that end in a whole block.
     pub layout_score_multiples: Option<f64>,
-    /// Layout score of the others.
+    /// Layout score of the others, which end in fragments.
     pub layout_score_others: Option<f64>,
+    /// Share of the files of several blocks with a layout score below one half; none without such files.
+    pub below_half_share: Option<f64>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Class {
     files: u64,
+    /// Files of several blocks, and those of them with a score below one half.
+    scored: u64,
+    below_half: u64,
     multiples: LayoutScore,
     others: LayoutScore,
 }
@@ -81,16 +86,16 @@ impl Scores {
         let size = file.layout.size;
         let class = self.classes.entry(size.next_power_of_two().max(block_bytes)).or_default();
         class.files += 1;
+        class.scored += u64::from(score.total > 0);
+        class.below_half += u64::from(2 * score.contiguous < score.total);
         self.all.add(score);
-        if size.is_multiple_of(block_bytes) {
-            class.multiples.add(score);
-            self.multiples.add(score);
+        let (of_class, of_all) = if file.layout.end().is_multiple_of(units) {
+            (&mut class.multiples, &mut self.multiples)
         } else {
-            class.others.add(score);
-            if size <= u64::from(DIRECT) * block_bytes {
-                self.others.add(score);
-            }
-        }
+            (&mut class.others, &mut self.others)
+        };
+        of_class.add(score);
+        of_all.add(score);
     }
 
     pub fn by_size(&self) -> Vec<SizeClass> {
@@ -103,6 +108,7 @@ impl Scores {
                 layout_score: all.value(),
                 layout_score_multiples: class.multiples.value(),
                 layout_score_others: class.others.value(),
+                below_half_share: (class.scored > 0).then(|| class.below_half as f64 / class.scored as f64),
             }
         };
         self.classes.iter().map(class).collect()

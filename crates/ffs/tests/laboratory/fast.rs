@@ -109,9 +109,8 @@ fn file_end_is_separate_or_adjacent_by_policy() {
 
 #[test]
 fn file_of_thirteen_blocks_switches_groups() {
-    // 104 KB are twelve direct blocks, 67 to 78, and one behind an indirect block. With the root's block and these, group 0 has
-    // fewer free blocks than the average of the four, so the indirect block goes to group 1, where data starts at 2,114, followed
-    // by the block it names.
+    // 104 KB are twelve direct blocks, 67 to 78, and one behind an indirect block. The indirect block goes to the next group, 1, where data
+    // starts at 2,114, followed by the block it names.
     let mut volume = fast(Baseline);
     apply(&mut volume, &[create(1, 104 * KB)]);
     assert_eq!(extents_of(&volume, 1), [(0, block(67), 96), (96, block(2115), 8)]);
@@ -123,6 +122,22 @@ fn file_of_thirteen_blocks_switches_groups() {
     apply(&mut volume, &[create(1, 104 * KB)]);
     assert_eq!(extents_of(&volume, 1), [(0, block(67), 96), (96, block(80), 8)]);
     assert_eq!(volume.layout_of(FileId(1)).unwrap().indirect, [block(79)]);
+}
+
+#[test]
+fn switch_is_to_the_next_group_with_average_free_space() {
+    // 80 files of 96 KB are in group 1, which so has less free space than the average. Group 0 has more than the average, but a file in it
+    // leaves it for group 2, where data starts at block 4,162.
+    let mut volume = fast(Baseline);
+    apply(&mut volume, &[Op::Mkdir { dir: DirId(1), parent: ROOT }]);
+    let files: Vec<Op> = (100..180).map(|file| create_in(file, 1, 96 * KB)).collect();
+    apply(&mut volume, &files);
+    let groups = volume.allocator().groups();
+    let average = groups.total().blocks / 4;
+    assert!(groups.summary(0).blocks > average && groups.summary(1).blocks < average);
+    apply(&mut volume, &[create(1, 104 * KB)]);
+    assert_eq!(extents_of(&volume, 1)[1], (96, block(4163), 8));
+    assert_eq!(volume.layout_of(FileId(1)).unwrap().indirect, [block(4162)]);
 }
 
 #[test]
@@ -149,9 +164,20 @@ fn full_group_overflows_into_the_next() {
     apply(&mut volume, &files);
     // The root has grown to 1,982 · 16 bytes, 31 KB: four blocks instead of one fragment, so three more files do not
     // fit.
-    let split = measure(&volume).split_files;
-    assert_eq!(split, 1 + 3);
+    let measures = measure(&volume);
+    assert_eq!(measures.split_files, 1 + 3);
+    assert_eq!((measures.split_adjacent_share, measures.split_within_ten_share), (Some(1.0), Some(1.0)));
     assert_eq!(volume.allocator().groups().summary(0).blocks, 0);
+    // With groups 1 and 2 full, a file of group 0 finds its block three groups further: groups 1, 2, 4 … further on are asked first.
+    let mkdirs: Vec<Op> = (1..=3).map(|dir| Op::Mkdir { dir: DirId(dir), parent: ROOT }).collect();
+    apply(&mut volume, &mkdirs);
+    let fill = |dir: u32| (0..1980).map(move |file| create_in(u64::from(dir) * 10_000 + file, dir, 8 * KB));
+    apply(&mut volume, &[1, 2].into_iter().flat_map(fill).collect::<Vec<Op>>());
+    let spilled = measure(&volume).split_files;
+    apply(&mut volume, &[create(5000, 8 * KB)]);
+    let measures = measure(&volume);
+    assert_eq!(measures.split_files, spilled + 1);
+    assert!(measures.split_adjacent_share.unwrap() < measures.split_within_ten_share.unwrap());
 }
 
 #[test]

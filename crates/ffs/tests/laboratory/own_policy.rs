@@ -12,13 +12,13 @@ impl Policy for SwitchWhenCrowded {
         "switch_when_crowded"
     }
 
-    fn section_group(&self, groups: &ffs::Groups, from: u32) -> Option<u32> {
-        let own = from % groups.count();
+    fn section_group(&self, groups: &ffs::Groups, own: u32) -> Option<u32> {
+        let own = own % groups.count();
         let average = groups.total().blocks / groups.count();
         if groups.summary(own).blocks >= average / 2 {
             Some(own)
         } else {
-            Baseline.section_group(groups, from)
+            Baseline.section_group(groups, own)
         }
     }
 }
