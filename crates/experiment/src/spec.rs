@@ -47,6 +47,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("smith97-fig8", include_str!("../../../experiments/smith97-fig8.toml")),
     ("smith97-tab1", include_str!("../../../experiments/smith97-tab1.toml")),
     ("smith97-tab2", include_str!("../../../experiments/smith97-tab2.toml")),
+    ("smith97-tab3", include_str!("../../../experiments/smith97-tab3.toml")),
 ];
 
 /// An experiment.
@@ -172,6 +173,9 @@ pub struct Plot {
     /// What each panel shows.
     #[serde(default)]
     pub panels: Panels,
+    /// The sides that are drawn; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<String>,
     /// A remark for readers.
     #[serde(default)]
     pub note: String,

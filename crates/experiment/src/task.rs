@@ -2,6 +2,7 @@
 
 mod aging;
 mod laboratory;
+mod laboratory_replay;
 mod metadata;
 mod personality;
 mod profile_accuracy;

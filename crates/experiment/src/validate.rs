@@ -33,6 +33,14 @@ impl Experiment {
         }
         for plot in &self.plot {
             known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
+            let sides = self.sides()?;
+            if let Some(unknown) = plot.sides.iter().find(|side| !sides.contains(&side.as_str())) {
+                return Err(format!(
+                    "plot {:?}: sides names {unknown:?}, which the experiment does not have; it has {}",
+                    plot.title,
+                    sides.join(", ")
+                ));
+            }
         }
         let sides = self.sides()?;
         for claim in &self.claim {

@@ -141,7 +141,8 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
     let by_disk = experiment::is_by_disk(&plot.y);
     // The same checkpoint occurs once per disk.
     let mut lines: Vec<(Line, ByRound)> = Vec::new();
-    for at in &outcome.checkpoints {
+    let is_drawn = |side: &String| plot.sides.is_empty() || plot.sides.contains(side);
+    for at in outcome.checkpoints.iter().filter(|at| is_drawn(&at.side)) {
         let Some(&y) = at.values.get(&plot.y) else { continue };
         let line = Line {
             fs: at.fs.clone(),
@@ -169,7 +170,10 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
         title: plot.title.clone(),
         x: axis(&outcome.round),
         y: Axis { unit: unit.map_or(y.unit, str::to_owned), ..y },
-        published: outcome.claims.iter().filter_map(|judged| published(plot, &judged.claim)).collect(),
+        published: (outcome.claims.iter())
+            .filter(|judged| is_drawn(&judged.claim.side))
+            .filter_map(|judged| published(plot, &judged.claim))
+            .collect(),
         lines: lines
             .into_iter()
             .map(|(line, rounds)| Line { points: rounds.into_iter().filter_map(point).collect(), ..line })

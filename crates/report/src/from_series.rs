@@ -142,6 +142,7 @@ fn plot(title: &str, label: &str, measure: Measure, log: bool) -> Plot {
         y: measure.name.to_owned(),
         axis: Axis { label: label.to_owned(), unit: unit.to_owned(), log },
         panels: Panels::Disk,
+        sides: Vec::new(),
         note: String::new(),
     }
 }

@@ -1,12 +1,12 @@
 //! The allocator laboratory: simulated file systems, aged and measured at the speed of memory (Smith and Seltzer 1997, Figures 1, 2 and 5
-//! to 8, and both tables).
+//! to 8, and the tables).
 
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::cell::Cell;
 use crate::spec::Scale;
 use disk::model::Model;
-use ffs::benchmark::{HotFiles, SequentialPoint};
-use ffs::{History, Measures, SimulatedFs};
+use ffs::benchmark::{HotFiles, MeanStdDev, SequentialPoint};
+use ffs::{Configuration, History, HistoryShape, Measures, SimulatedFs};
 use fs::FileSystem;
 use results::Measurement;
 use results::measures::{self, Measure};
@@ -26,15 +26,18 @@ struct Laboratory {
     by: By,
     /// The policy to compare throughput with.
     beside: Option<String>,
-    /// File size of the sequential benchmark after each day, in bytes; without it the benchmark does not run.
-    file_bytes: Option<u64>,
+    /// Days of the history.
+    days: u64,
+    /// Share of the file system in use by files at the end.
+    fullness: f64,
     /// Number of runs of the sequential benchmark, each with its files at other positions.
     placements: u32,
 }
 
 impl Default for Laboratory {
     fn default() -> Laboratory {
-        Laboratory { policy: String::new(), by: By::Day, beside: None, file_bytes: None, placements: 10 }
+        let HistoryShape { days, final_fullness: fullness } = HistoryShape::default();
+        Laboratory { policy: String::new(), by: By::Day, beside: None, days, fullness, placements: 10 }
     }
 }
 
@@ -46,10 +49,8 @@ enum By {
     Day,
     /// A file size of the sequential benchmark, after the whole history and on an empty file system.
     FileSize,
-    /// The upper bound of a class of file sizes, after the whole history.
-    SizeClass,
-    /// The fullness of the file system after the whole history, in percent.
-    Fullness,
+    /// None: the configuration of the empty file system, at round 0.
+    Configuration,
 }
 
 inventory::submit!(TaskKind::new::<Laboratory>("laboratory", Vec::new));
@@ -60,12 +61,15 @@ impl Task for Laboratory {
         for policy in std::iter::once(&self.policy).chain(&self.beside) {
             kind.create(policy, scale.size_bytes).map_err(refused)?;
         }
-        match (self.by, scale.rounds.last()) {
-            (By::Fullness, Some(&percent)) if percent > 100 => {
-                Err(Error::Refused(format!("fullness cannot be {percent} %: the maximum is 100")))
+        match (self.by, scale.last()) {
+            (By::Day, day) if day > self.days => {
+                Err(Error::Refused(format!("no day {day}: the history has {} days", self.days)))
             }
-            (By::Day, Some(&day)) if day > ffs::HISTORY_DAYS => {
-                Err(Error::Refused(format!("no day {day}: the history has {} days", ffs::HISTORY_DAYS)))
+            (By::Configuration, round) if round > 0 => {
+                Err(Error::Refused(format!("no round {round}: a configuration has round 0 only")))
+            }
+            _ if !(self.fullness > 0.0 && self.fullness < 1.0) => {
+                Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)))
             }
             _ if self.placements == 0 => Err(Error::Refused("placements must be at least 1".to_owned())),
             _ => Ok(()),
@@ -80,7 +84,7 @@ impl Task for Laboratory {
     fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
         at.record_all(|at| {
             let (name, fs) = (&at.identity.name, &at.cell.fs);
-            let phase = format!("{name}: {} days on {fs}, {}", ffs::HISTORY_DAYS, self.policy);
+            let phase = format!("{name}: {} days on {fs}, {}", self.days, self.policy);
             at.watch.phase(&phase, None);
             Simulation { task: self, cell: at.cell, scale: at.scale, models: at.models() }.run()
         })
@@ -126,16 +130,14 @@ impl Simulation<'_> {
         match self.task.by {
             By::Day => self.days(),
             By::FileSize => self.file_sizes(),
-            By::SizeClass => self.size_classes(),
-            By::Fullness => self.fullnesses(),
+            By::Configuration => self.configuration(),
         }
     }
 
-    /// Ages a file system with a policy up to `fullness`; calls `look` at the end of each day.
+    /// Ages a file system with a policy; calls `look` at the end of each day.
     fn aged(
         &self,
         policy: &str,
-        fullness: f64,
         mut look: impl FnMut(&dyn ffs::Simulation) -> Result<(), Error>,
     ) -> Result<Box<dyn ffs::Simulation>, Error> {
         let size_bytes = self.scale.size_bytes;
@@ -146,107 +148,94 @@ impl Simulation<'_> {
                 looked = if disk::interrupted() { Err(run::interrupted()) } else { look(now) };
             }
         };
-        ffs::run(
-            simulation.as_mut(),
-            History::with_final_fullness(size_bytes, fullness, self.cell.seed),
-            seen,
-        )
-        .map_err(failed)?;
+        let shape = HistoryShape { days: self.task.days, final_fullness: self.task.fullness };
+        let history = History::with_shape(size_bytes, shape, self.cell.seed);
+        ffs::run(simulation.as_mut(), history, seen).map_err(failed)?;
         looked.map(|()| simulation)
     }
 
     fn days(&self) -> Result<Rounds, Error> {
         let mut found = Rounds::new();
-        self.aged(&self.task.policy, ffs::FINAL_FULLNESS, |now| {
+        self.aged(&self.task.policy, |now| {
             let day = now.counts().checkpoints;
             if self.scale.rounds.contains(&day) {
-                found.insert(day, self.state(now)?);
+                found.insert(day, self.state(now));
             }
             Ok(())
         })?;
         Ok(found)
     }
 
-    fn fullnesses(&self) -> Result<Rounds, Error> {
-        let measured = |percent: &u64| {
-            let aged = self.aged(&self.task.policy, *percent as f64 / 100.0, |_| Ok(()))?;
-            Ok((*percent, self.state(aged.as_ref())?))
-        };
-        self.scale.rounds.iter().map(measured).collect()
+    fn configuration(&self) -> Result<Rounds, Error> {
+        let empty = kind(&self.cell.fs)?.create(&self.task.policy, self.scale.size_bytes).map_err(refused)?;
+        Ok([(0, of_configuration(&empty.configuration()))].into())
     }
 
     /// All measurements of the current state of a file system.
-    fn state(&self, now: &dyn ffs::Simulation) -> Result<Vec<Measurement>, Error> {
-        let task = self.task;
+    fn state(&self, now: &dyn ffs::Simulation) -> Vec<Measurement> {
         let mut numbers = of_files(&now.measure());
         for model in &self.models {
             let cost = now.scan_s_per_gib(model);
             numbers.extend(cost.map(|cost| on(measures::MODELLED_S_PER_GIB, ONLY, model, cost)));
             let hot = now.hot_files(model);
             numbers.extend(hot.iter().flat_map(|hot| hot_speeds(hot, model)));
-            let sizes: Vec<u64> = task.file_bytes.into_iter().collect();
-            let points = now.sequential(model, &sizes, task.placements).map_err(failed)?;
-            numbers.extend(points.iter().flat_map(|point| speeds(ONLY, point, model)));
             if std::ptr::eq(model, &self.models[0]) {
                 numbers.extend(hot.iter().flat_map(of_hot_files));
-                numbers.extend(points.iter().flat_map(|point| of_benchmark(ONLY, point)));
             }
         }
-        Ok(numbers)
+        numbers
     }
 
     fn file_sizes(&self) -> Result<Rounds, Error> {
         let task = self.task;
-        let mut found = Rounds::new();
+        let of_policy = self.both(&task.policy)?;
+        let beside = task.beside.as_deref().map(|policy| self.both(policy)).transpose()?;
+        let mut found = of_own_files(&of_policy[0].measure());
         for model in &self.models {
-            let of_policy = self.sequential(&task.policy, model)?;
-            let beside = task.beside.as_deref().map(|policy| self.sequential(policy, model)).transpose()?;
+            let own = self.sequential(&of_policy, model)?;
+            let beside = beside.as_ref().map(|beside| self.sequential(beside, model)).transpose()?;
             for (side, subject) in SUBJECTS.into_iter().enumerate() {
-                for (at, point) in of_policy[side].iter().enumerate() {
+                for (at, point) in own[side].iter().enumerate() {
                     let numbers = found.entry(point.file_bytes).or_default();
                     numbers.extend(speeds(subject, point, model));
                     if std::ptr::eq(model, &self.models[0]) {
                         numbers.extend(of_benchmark(subject, point));
                     }
-                    let other = beside.as_ref().and_then(|beside| beside[side][at].read_bytes_per_s);
-                    if let Some((own, other)) = point.read_bytes_per_s.zip(other) {
-                        let gain = own.mean / other.mean;
-                        numbers.push(on(measures::READ_GAIN, subject, model, gain));
-                    }
+                    let other = beside.as_ref().map(|beside| &beside[side][at]);
+                    numbers.extend(other.into_iter().flat_map(|other| gains(subject, point, other, model)));
                 }
+                let other = beside.as_ref().map(|beside| &beside[side][..]).unwrap_or_default();
+                for (size, area) in areas(subject, &own[side], other, model) {
+                    found.entry(size).or_default().push(area);
+                }
+            }
+            for (aged, empty) in own[0].iter().zip(&own[1]) {
+                let read = aged.read_bytes_per_s.zip(empty.read_bytes_per_s);
+                let ratio = read.map(|(aged, empty)| {
+                    on(measures::READ_AGED_OVER_EMPTY, ONLY, model, aged.mean / empty.mean)
+                });
+                found.entry(aged.file_bytes).or_default().extend(ratio);
             }
         }
         Ok(found)
+    }
+
+    /// An aged and an empty file system with a policy.
+    fn both(&self, policy: &str) -> Result<[Box<dyn ffs::Simulation>; 2], Error> {
+        let empty = kind(&self.cell.fs)?.create(policy, self.scale.size_bytes).map_err(refused)?;
+        Ok([self.aged(policy, |_| Ok(()))?, empty])
     }
 
     /// The sequential benchmark for each round, aged and on an empty file system.
-    fn sequential(&self, policy: &str, model: &Model) -> Result<[Vec<SequentialPoint>; 2], Error> {
-        let empty = kind(&self.cell.fs)?.create(policy, self.scale.size_bytes).map_err(refused)?;
-        let aged = self.aged(policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
+    fn sequential(
+        &self,
+        both: &[Box<dyn ffs::Simulation>; 2],
+        model: &Model,
+    ) -> Result<[Vec<SequentialPoint>; 2], Error> {
         let of = |simulation: &dyn ffs::Simulation| {
             simulation.sequential(model, &self.scale.rounds, self.task.placements).map_err(failed)
         };
-        Ok([of(aged.as_ref())?, of(empty.as_ref())?])
-    }
-
-    fn size_classes(&self) -> Result<Rounds, Error> {
-        let aged = self.aged(&self.task.policy, ffs::FINAL_FULLNESS, |_| Ok(()))?;
-        let mut found = Rounds::new();
-        for class in aged.measure().by_size {
-            if !self.scale.rounds.contains(&class.upper_bytes) {
-                continue;
-            }
-            let scores = [
-                (measures::LAYOUT_SCORE, class.layout_score),
-                (measures::LAYOUT_SCORE_MULTIPLES, class.layout_score_multiples),
-                (measures::LAYOUT_SCORE_OTHERS, class.layout_score_others),
-            ];
-            let scores = scores.into_iter().filter_map(|(measure, score)| Some(measure.once(ONLY, score?)));
-            let mut numbers: Vec<Measurement> = scores.collect();
-            numbers.push(measures::FILES.once(ONLY, class.files as f64));
-            found.insert(class.upper_bytes, numbers);
-        }
-        Ok(found)
+        Ok([of(both[0].as_ref())?, of(both[1].as_ref())?])
     }
 }
 
@@ -269,6 +258,8 @@ fn of_files(now: &Measures) -> Vec<Measurement> {
         (measures::LAYOUT_SCORE_OTHERS, now.layout_score_others),
         (measures::FULLNESS, Some(now.fullness)),
         (measures::SPLIT_FILE_SHARE, Some(now.split_file_share)),
+        (measures::SPLIT_ADJACENT_SHARE, now.split_adjacent_share),
+        (measures::SPLIT_WITHIN_TEN_SHARE, now.split_within_ten_share),
         (measures::FREE_FRAGMENT_SHARE, Some(now.free_fragment_share)),
     ];
     let shares = scores.into_iter().filter_map(|(measure, share)| Some(measure.once(ONLY, share?)));
@@ -278,8 +269,43 @@ fn of_files(now: &Measures) -> Vec<Measurement> {
     numbers
 }
 
+/// The layout of the files that aging left, by the largest size of their class; and the free space, which is the same for all classes.
+fn of_own_files(now: &Measures) -> Rounds {
+    let subject = SUBJECTS[0];
+    let of = |class: &ffs::SizeClass| {
+        let scores = [
+            (measures::LAYOUT_SCORE, class.layout_score),
+            (measures::LAYOUT_SCORE_MULTIPLES, class.layout_score_multiples),
+            (measures::LAYOUT_SCORE_OTHERS, class.layout_score_others),
+            (measures::FREE_FRAGMENT_SHARE, Some(now.free_fragment_share)),
+            (measures::FULLNESS, Some(now.fullness)),
+        ];
+        let shares = scores.into_iter().filter_map(|(measure, share)| Some(measure.once(subject, share?)));
+        (class.upper_bytes, shares.collect())
+    };
+    now.by_size.iter().map(of).collect()
+}
+
+fn of_configuration(of: &Configuration) -> Vec<Measurement> {
+    let mut numbers = vec![
+        measures::FS_BYTES.once(ONLY, of.size_bytes as f64),
+        measures::FS_BLOCK_BYTES.once(ONLY, of.block_bytes as f64),
+        measures::FRAGMENT_BYTES.once(ONLY, of.fragment_bytes as f64),
+        measures::CLUSTER_BYTES.once(ONLY, of.cluster_bytes as f64),
+        measures::CYLINDER_GROUPS.once(ONLY, f64::from(of.groups)),
+    ];
+    numbers.extend(of.first_group_bytes.map(|bytes| measures::FIRST_SECTION_BYTES.once(ONLY, bytes as f64)));
+    numbers
+}
+
 fn of_hot_files(hot: &HotFiles) -> Vec<Measurement> {
-    let mut numbers = vec![measures::HOT_FILE_SHARE.once(ONLY, hot.file_share)];
+    let mut numbers = vec![
+        measures::HOT_FILES.once(ONLY, hot.files as f64),
+        measures::HOT_BYTES.once(ONLY, hot.bytes as f64),
+        measures::HOT_SHARE_OF_FILES.once(ONLY, hot.file_share),
+        measures::HOT_SHARE_OF_SPACE.once(ONLY, hot.space_share),
+        measures::HOT_SPLIT_FILES.once(ONLY, hot.split_files as f64),
+    ];
     numbers.extend(hot.layout_score.map(|score| measures::HOT_LAYOUT_SCORE.once(ONLY, score)));
     numbers
 }
@@ -294,6 +320,50 @@ fn hot_speeds(hot: &HotFiles, model: &Model) -> impl Iterator<Item = Measurement
 
 fn of_benchmark(subject: &str, point: &SequentialPoint) -> Option<Measurement> {
     Some(measures::SEQUENTIAL_LAYOUT_SCORE.once(subject, point.layout_score?))
+}
+
+/// The throughput over that with the other policy.
+fn gains(
+    subject: &str,
+    own: &SequentialPoint,
+    other: &SequentialPoint,
+    model: &Model,
+) -> impl Iterator<Item = Measurement> {
+    let pairs = [
+        (measures::READ_GAIN, own.read_bytes_per_s, other.read_bytes_per_s),
+        (measures::CREATE_GAIN, own.create_bytes_per_s, other.create_bytes_per_s),
+    ];
+    let gain = move |(measure, own, other): (Measure, Option<MeanStdDev>, Option<MeanStdDev>)| {
+        Some(on(measure, subject, model, own?.mean / other?.mean))
+    };
+    pairs.into_iter().filter_map(gain)
+}
+
+/// The areas between the lines of both policies over the logarithm of the file size, up to each size.
+fn areas(
+    subject: &str,
+    own: &[SequentialPoint],
+    other: &[SequentialPoint],
+    model: &Model,
+) -> Vec<(u64, Measurement)> {
+    type Rate = fn(&SequentialPoint) -> Option<MeanStdDev>;
+    let rates: [(Measure, Rate); 2] = [
+        (measures::READ_GAIN_AREA, |point| point.read_bytes_per_s),
+        (measures::CREATE_GAIN_AREA, |point| point.create_bytes_per_s),
+    ];
+    let mut areas = Vec::new();
+    for (measure, rate) in rates {
+        let gains: Vec<(u64, f64)> = (own.iter().zip(other))
+            .filter_map(|(own, other)| Some((own.file_bytes, rate(own)?.mean - rate(other)?.mean)))
+            .collect();
+        let mut area = 0.0;
+        for pair in gains.windows(2) {
+            let ((from, before), (to, behind)) = (pair[0], pair[1]);
+            area += (before + behind) / 2.0 * (to as f64 / from as f64).log2();
+            areas.push((to, on(measure, subject, model, area)));
+        }
+    }
+    areas
 }
 
 fn speeds(subject: &str, point: &SequentialPoint, model: &Model) -> Vec<Measurement> {

@@ -40,14 +40,20 @@ measures! {
     FILES = "files", "files", "files", Neither, layout;
     /// Extents of all files.
     EXTENTS = "extents", "extents", "extents of all files", Lower, layout;
-    /// Layout score of files whose size is a multiple of the block size.
-    LAYOUT_SCORE_MULTIPLES = "layout_score_multiples", "share", "layout score, multiples of a block", Higher;
-    /// Layout score of all other files.
-    LAYOUT_SCORE_OTHERS = "layout_score_others", "share", "layout score, other files", Higher;
-    /// Files with more than one extent.
-    SPLIT_FILES = "split_files", "files", "files with several extents", Lower;
-    /// Share of files with more than one extent.
-    SPLIT_FILE_SHARE = "split_file_share", "share", "files with several extents", Lower;
+    /// Layout score of files that end in a whole block.
+    LAYOUT_SCORE_MULTIPLES = "layout_score_multiples", "share", "layout score, files that end in a block", Higher;
+    /// Layout score of files that end in fragments.
+    LAYOUT_SCORE_OTHERS = "layout_score_others", "share", "layout score, files that end in fragments", Higher;
+    /// Share of the files of several blocks with a layout score below one half.
+    LAYOUT_BELOW_HALF_SHARE = "layout_below_half_share", "share", "files with a layout score below 0.5", Lower;
+    /// Files with their first data block in another cylinder group than their inode.
+    SPLIT_FILES = "split_files", "files", "split files", Lower;
+    /// Split files over all files.
+    SPLIT_FILE_SHARE = "split_file_share", "share", "split files of all files", Lower;
+    /// Share of the split files whose first data block is one cylinder group away from their inode.
+    SPLIT_ADJACENT_SHARE = "split_adjacent_share", "share", "split files one group apart", Neither;
+    /// Share of the split files whose first data block is at most ten cylinder groups away.
+    SPLIT_WITHIN_TEN_SHARE = "split_within_ten_share", "share", "split files at most ten groups apart", Neither;
 
     /// Wall time of a scan.
     SCAN_WALL_S = "scan_wall_s", "s", "scan time", Lower;
@@ -139,6 +145,21 @@ measures! {
     /// Bytes that the aged device was sent to write.
     WRITTEN_BYTES = "written_bytes", "B", "bytes written to the device", Lower;
 
+    /// Bytes that the operations of a workload write to files.
+    WORKLOAD_BYTES = "workload_bytes", "B", "bytes written by the workload", Neither;
+    /// Size of a simulated file system.
+    FS_BYTES = "fs_bytes", "B", "file system", Neither;
+    /// Size of its blocks.
+    FS_BLOCK_BYTES = "fs_block_bytes", "B", "block", Neither;
+    /// Smallest piece of space that it gives to a file.
+    FRAGMENT_BYTES = "fragment_bytes", "B", "fragment", Neither;
+    /// Its largest transfer.
+    CLUSTER_BYTES = "cluster_bytes", "B", "cluster", Neither;
+    /// Its cylinder groups.
+    CYLINDER_GROUPS = "cylinder_groups", "groups", "cylinder groups", Neither;
+    /// Size up to which a file stays in one cylinder group.
+    FIRST_SECTION_BYTES = "first_section_bytes", "B", "file in the first cylinder group", Neither;
+
     /// Layout score of the replayed minus that of the real file system.
     LAYOUT_SCORE_EXCESS = "layout_score_excess", "share", "layout score, replayed minus real", Neither;
     /// Mean absolute difference of the layout scores of the replayed and the real file system, over all days so far.
@@ -160,6 +181,14 @@ measures! {
     READ_BYTES_PER_S_DEVIATION = "read_bytes_per_s_deviation", "B/s", "deviation of the read rate", Lower, by_disk;
     /// Read rate over that of the other policy.
     READ_GAIN = "read_gain", "ratio", "read rate over the other policy's", Higher, by_disk;
+    /// Create rate over that of the other policy.
+    CREATE_GAIN = "create_gain", "ratio", "create rate over the other policy's", Higher, by_disk;
+    /// Read rate minus that of the other policy, times the doublings of the file size: the area between both lines up to this size.
+    READ_GAIN_AREA = "read_gain_area", "B/s", "area between the read rates of both policies", Higher, by_disk;
+    /// The same for the create rate.
+    CREATE_GAIN_AREA = "create_gain_area", "B/s", "area between the create rates of both policies", Higher, by_disk;
+    /// Read rate on the aged file system over that on an empty one.
+    READ_AGED_OVER_EMPTY = "read_aged_over_empty", "ratio", "read rate, aged over empty", Higher, by_disk;
     /// Layout score of the files of the sequential benchmark.
     SEQUENTIAL_LAYOUT_SCORE = "sequential_layout_score", "share", "layout score of new files", Higher;
     /// Hot files.
@@ -170,8 +199,8 @@ measures! {
     HOT_SHARE_OF_FILES = "hot_share_of_files", "share", "hot files of all files", Neither;
     /// Allocated bytes of hot files over those of all files.
     HOT_SHARE_OF_SPACE = "hot_share_of_space", "share", "hot files of all space", Neither;
-    /// Hot files over all files of a simulated file system.
-    HOT_FILE_SHARE = "hot_file_share", "share", "hot files of all files", Neither;
+    /// Hot files with their first data block in another cylinder group than their inode.
+    HOT_SPLIT_FILES = "hot_split_files", "files", "split hot files", Lower;
     /// Layout score of hot files.
     HOT_LAYOUT_SCORE = "hot_layout_score", "share", "layout score of hot files", Higher;
     /// Rate at which hot files are read from a modelled disk.
