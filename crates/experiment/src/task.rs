@@ -225,6 +225,6 @@ mod tests {
         assert_eq!(kind_of("kind = \"profile\"\nprofile = \"meyer\""), Ok(aging::KIND));
         assert_eq!(kind_of("kind = \"profile-accuracy\"\nprofile = \"meyer\""), Ok("profile-accuracy"));
         let refusal = kind_of("kind = \"sails\"").unwrap_err();
-        assert!(refusal.contains("`git`") && refusal.contains("laboratory, metadata"), "{refusal}");
+        assert!(refusal.contains("`git`") && refusal.contains("laboratory, laboratory-replay, metadata"), "{refusal}");
     }
 }
