@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// An error of the laboratory. Lack of space is counted and is not an error.
+/// An error of the laboratory. Lack of space for an operation is counted and is not an error.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The image is too small or too large.
@@ -17,6 +17,13 @@ pub enum Error {
     #[error("operation {index}, {op}, is impossible: {why}; check the trace with `senesce trace stat`")]
     #[allow(missing_docs, reason = "the message explains them")]
     Impossible { index: u64, op: String, why: &'static str },
+    /// The files of the sequential benchmark do not fit into the free space.
+    #[error(
+        "no space for the sequential benchmark: {all_bytes} bytes in files of {file_bytes} bytes do not fit; use a \
+         larger or a less full file system"
+    )]
+    #[allow(missing_docs, reason = "the message explains them")]
+    BenchmarkSpace { all_bytes: u64, file_bytes: u64 },
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] trace::Error),

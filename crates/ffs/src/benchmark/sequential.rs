@@ -63,7 +63,7 @@ pub struct SequentialPoint {
     pub file_bytes: u64,
     /// Number of files.
     pub files: u64,
-    /// Create throughput; none without space, or if it takes no time.
+    /// Create throughput; none if it takes no time.
     pub create_bytes_per_s: Option<MeanStdDev>,
     /// Read throughput.
     pub read_bytes_per_s: Option<MeanStdDev>,
@@ -72,7 +72,7 @@ pub struct SequentialPoint {
 }
 
 /// Runs the benchmark for each size on copies of the file system, `placements` times: each time one more directory is created first, so that
-/// the others are in other groups.
+/// the others are in other groups. Fails if the files of a size do not fit.
 pub fn sequential<A: Allocator>(
     volume: &Volume<A>,
     model: &Model,
@@ -91,7 +91,7 @@ fn point<A: Allocator>(
     let files = ALL_BYTES / file_bytes;
     let (mut created, mut read, mut score) = (Vec::new(), Vec::new(), LayoutScore::default());
     for placement in 0..placements {
-        let Some(Prepared { image, files }) = make(volume, file_bytes, files, placement)? else { continue };
+        let Prepared { image, files } = make(volume, file_bytes, files, placement)?;
         let mut cost = Cost::new(image.allocator(), model);
         files.iter().for_each(|(file, directory)| cost.create(file, directory));
         cost.flush();
@@ -117,13 +117,13 @@ struct Prepared<A> {
     files: Vec<(Layout, Layout)>,
 }
 
-/// Creates the files on a copy; none if they do not fit.
+/// Creates the files on a copy.
 fn make<A: Allocator>(
     volume: &Volume<A>,
     file_bytes: u64,
     files: u64,
     placement: u32,
-) -> Result<Option<Prepared<A>>, Error> {
+) -> Result<Prepared<A>, Error> {
     let mut image = volume.clone();
     // Numbers from the opposite end of the range that traces use.
     let directory = |number: u64| DirId(u32::MAX - number as u32);
@@ -141,24 +141,36 @@ fn make<A: Allocator>(
         image.apply(&Op::Fsync { file, parent })?;
     }
     if image.counts().no_space > volume.counts().no_space {
-        return Ok(None);
+        return Err(Error::BenchmarkSpace { all_bytes: ALL_BYTES, file_bytes });
     }
     let found = |file: u64| {
         let (file, parent) = place(file);
         Some((image.layout_of(file)?, image.layout_of_directory(parent)?))
     };
     let files = (0..files).map_while(found).collect();
-    Ok(Some(Prepared { image, files }))
+    Ok(Prepared { image, files })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SimulatedFs;
 
     #[test]
     fn sizes_include_all_published_ones() {
         assert!(FILE_SIZES.is_sorted());
         assert!((14..=24).all(|power| FILE_SIZES.contains(&(1 << power))), "16 KB to 16 MB");
         assert!(FILE_SIZES.contains(&(104 << 10)));
+    }
+
+    #[test]
+    fn benchmark_without_space_is_an_error() {
+        let mut small = SimulatedFs::Fast.create("baseline", 48 << 20).unwrap();
+        let model = Model::find("hdd-1994").unwrap();
+        small.sequential(&model, &[64 << 10], 2).unwrap();
+        let file = FileId(1);
+        small.apply(&Op::Create { file, parent: ROOT, size: 16 << 20, content: Content::Written }).unwrap();
+        let refusal = small.sequential(&model, &[64 << 10], 2).unwrap_err().to_string();
+        assert!(refusal.contains("files of 65536 bytes do not fit"), "{refusal}");
     }
 }
