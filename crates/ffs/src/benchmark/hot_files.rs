@@ -20,7 +20,7 @@ pub struct HotFiles {
     pub files: u64,
     /// Hot files over all files.
     pub file_share: f64,
-    /// Bytes of the hot files.
+    /// Allocated space of the hot files in bytes.
     pub bytes: u64,
     /// Allocated space of the hot files over that of all files.
     pub space_share: f64,
@@ -52,7 +52,7 @@ pub fn hot_files<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<HotF
     Some(HotFiles {
         files: files.len() as u64,
         file_share: files.len() as f64 / volume.files().max(1) as f64,
-        bytes: files.iter().map(|file| file.size).sum(),
+        bytes: space * volume.allocator().unit_bytes(),
         space_share: space as f64 / all_space.max(1) as f64,
         split_files: files.iter().filter(split).count() as u64,
         layout_score: score.value(),

@@ -193,7 +193,7 @@ measures! {
     SEQUENTIAL_LAYOUT_SCORE = "sequential_layout_score", "share", "layout score of new files", Higher;
     /// Hot files.
     HOT_FILES = "hot_files", "files", "hot files", Neither;
-    /// Bytes of hot files.
+    /// Bytes of hot files; in the allocator laboratory, their allocated space.
     HOT_BYTES = "hot_bytes", "B", "bytes of hot files", Neither;
     /// Hot files over all files.
     HOT_SHARE_OF_FILES = "hot_share_of_files", "share", "hot files of all files", Neither;
