@@ -1,4 +1,4 @@
-//! NoSwitch (Smith and Seltzer 1997, section 5): files a little larger than 96 KB stay in one group.
+//! NoSwitch (Smith and Seltzer 1997, section 4.1): files a little larger than 96 KB stay in one group.
 
 use super::Policy;
 use crate::geometry::DIRECT;

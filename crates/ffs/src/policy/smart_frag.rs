@@ -1,4 +1,4 @@
-//! SmartFrag (Smith and Seltzer 1997, section 5): the end of a file is placed next to the rest.
+//! SmartFrag (Smith and Seltzer 1997, section 4.2): the end of a file is placed next to the rest.
 
 use super::Policy;
 use crate::simulation::PolicyKind;

@@ -55,10 +55,11 @@ fn history_has_the_published_shape() {
 }
 
 #[test]
-fn no_switch_at_least_doubles_split_files() {
+fn no_switch_has_two_to_six_times_as_many_split_files() {
     let [baseline, no_switch, _] = &*AGED;
     let (before, after) = (baseline.measures.split_files, no_switch.measures.split_files);
-    assert!(after >= 2 * before, "{before} and {after}");
+    // Published is more than twice; many times as many would be another effect.
+    assert!((2 * before..=6 * before).contains(&after), "{before} and {after}");
 }
 
 #[test]
