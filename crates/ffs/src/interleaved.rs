@@ -1,13 +1,14 @@
 //! Files that are written at the same time: the operations of several programs take turns.
 
 use crate::History;
+use crate::geometry::BLOCK_BYTES;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::collections::VecDeque;
 use trace::{BATCH, Error, FileId, Op, Source};
 
-/// Bytes that a file gets at once: a cluster of the fast file system, which is written when it is full.
-const PIECE_BYTES: u64 = 64 << 10;
+/// Bytes of a write call: a block of the fast file system, which is what buffered output of programs writes at once.
+const PIECE_BYTES: u64 = BLOCK_BYTES;
 
 /// A history of which several operations are under way at the same time. A file is written in pieces, and each next piece belongs to a random
 /// one of the operations. Operations on the same file keep their order, and all are complete at a checkpoint or a new directory.
