@@ -116,6 +116,12 @@ fn kind(name: &str) -> Result<SimulatedFs, Error> {
     })
 }
 
+/// An aged and an empty file system.
+type Sides = [Box<dyn ffs::Simulation>; 2];
+
+/// The benchmark for each round, on an aged and an empty file system.
+type Points = [Vec<SequentialPoint>; 2];
+
 /// A simulated file system to age and measure.
 struct Simulation<'a> {
     task: &'a Laboratory,
@@ -141,7 +147,7 @@ impl Simulation<'_> {
         mut look: impl FnMut(&dyn ffs::Simulation) -> Result<(), Error>,
     ) -> Result<Box<dyn ffs::Simulation>, Error> {
         let size_bytes = self.scale.size_bytes;
-        let mut simulation = kind(&self.cell.fs)?.create(policy, size_bytes).map_err(refused)?;
+        let mut simulation = self.empty(policy)?;
         let mut looked = Ok(());
         let seen = |now: &dyn ffs::Simulation| {
             if looked.is_ok() {
@@ -151,7 +157,9 @@ impl Simulation<'_> {
         let shape = HistoryShape { days: self.task.days, final_fullness: self.task.fullness };
         let history = History::with_shape(size_bytes, shape, self.cell.seed);
         ffs::run(simulation.as_mut(), history, seen).map_err(failed)?;
-        looked.map(|()| simulation)
+        looked?;
+        found_space(simulation.counts(), "history")?;
+        Ok(simulation)
     }
 
     fn days(&self) -> Result<Rounds, Error> {
@@ -167,7 +175,7 @@ impl Simulation<'_> {
     }
 
     fn configuration(&self) -> Result<Rounds, Error> {
-        let empty = kind(&self.cell.fs)?.create(&self.task.policy, self.scale.size_bytes).map_err(refused)?;
+        let empty = self.empty(&self.task.policy)?;
         Ok([(0, of_configuration(&empty.configuration()))].into())
     }
 
@@ -187,55 +195,68 @@ impl Simulation<'_> {
     }
 
     fn file_sizes(&self) -> Result<Rounds, Error> {
-        let task = self.task;
-        let of_policy = self.both(&task.policy)?;
-        let beside = task.beside.as_deref().map(|policy| self.both(policy)).transpose()?;
-        let mut found = of_own_files(&of_policy[0].measure());
+        let both = |policy: &str| -> Result<Sides, Error> {
+            Ok([self.aged(policy, |_| Ok(()))?, self.empty(policy)?])
+        };
+        let own = both(&self.task.policy)?;
+        let beside = self.task.beside.as_deref().map(both).transpose()?;
+        let mut found = of_own_files(&own[0].measure());
         for model in &self.models {
-            let own = self.sequential(&of_policy, model)?;
-            let beside = beside.as_ref().map(|beside| self.sequential(beside, model)).transpose()?;
-            for (side, subject) in SUBJECTS.into_iter().enumerate() {
-                for (at, point) in own[side].iter().enumerate() {
-                    let numbers = found.entry(point.file_bytes).or_default();
-                    numbers.extend(speeds(subject, point, model));
-                    if std::ptr::eq(model, &self.models[0]) {
-                        numbers.extend(of_benchmark(subject, point));
-                    }
-                    let other = beside.as_ref().map(|beside| &beside[side][at]);
-                    numbers.extend(other.into_iter().flat_map(|other| gains(subject, point, other, model)));
-                }
-                let other = beside.as_ref().map(|beside| &beside[side][..]).unwrap_or_default();
-                for (size, area) in areas(subject, &own[side], other, model) {
-                    found.entry(size).or_default().push(area);
-                }
-            }
-            for (aged, empty) in own[0].iter().zip(&own[1]) {
-                let read = aged.read_bytes_per_s.zip(empty.read_bytes_per_s);
-                let ratio = read.map(|(aged, empty)| {
-                    on(measures::READ_AGED_OVER_EMPTY, ONLY, model, aged.mean / empty.mean)
-                });
-                found.entry(aged.file_bytes).or_default().extend(ratio);
-            }
+            let of = |[aged, empty]: &Sides| -> Result<Points, Error> {
+                Ok([self.sequential(aged.as_ref(), model)?, self.sequential(empty.as_ref(), model)?])
+            };
+            self.add_compared(&mut found, model, &of(&own)?, beside.as_ref().map(of).transpose()?.as_ref());
         }
         Ok(found)
     }
 
-    /// An aged and an empty file system with a policy.
-    fn both(&self, policy: &str) -> Result<[Box<dyn ffs::Simulation>; 2], Error> {
-        let empty = kind(&self.cell.fs)?.create(policy, self.scale.size_bytes).map_err(refused)?;
-        Ok([self.aged(policy, |_| Ok(()))?, empty])
+    /// Adds all measurements of the benchmark with the policy, and with the policy to compare with.
+    fn add_compared(&self, found: &mut Rounds, model: &Model, own: &Points, beside: Option<&Points>) {
+        for (side, subject) in SUBJECTS.into_iter().enumerate() {
+            for (at, point) in own[side].iter().enumerate() {
+                let numbers = found.entry(point.file_bytes).or_default();
+                numbers.extend(speeds(subject, point, model));
+                if model.name() == self.models[0].name() {
+                    numbers.extend(of_benchmark(subject, point));
+                }
+                let other = beside.map(|beside| &beside[side][at]);
+                numbers.extend(other.into_iter().flat_map(|other| gains(subject, point, other, model)));
+            }
+            let other = beside.map(|beside| &beside[side][..]).unwrap_or_default();
+            for (size, area) in areas(subject, &own[side], other, model) {
+                found.entry(size).or_default().push(area);
+            }
+        }
+        for (aged, empty) in own[0].iter().zip(&own[1]) {
+            let read = aged.read_bytes_per_s.zip(empty.read_bytes_per_s);
+            let ratio = read
+                .map(|(aged, empty)| on(measures::READ_AGED_OVER_EMPTY, ONLY, model, aged.mean / empty.mean));
+            found.entry(aged.file_bytes).or_default().extend(ratio);
+        }
     }
 
-    /// The sequential benchmark for each round, aged and on an empty file system.
+    /// An empty file system with a policy.
+    fn empty(&self, policy: &str) -> Result<Box<dyn ffs::Simulation>, Error> {
+        kind(&self.cell.fs)?.create(policy, self.scale.size_bytes).map_err(refused)
+    }
+
+    /// The sequential benchmark for each round.
     fn sequential(
         &self,
-        both: &[Box<dyn ffs::Simulation>; 2],
+        simulation: &dyn ffs::Simulation,
         model: &Model,
-    ) -> Result<[Vec<SequentialPoint>; 2], Error> {
-        let of = |simulation: &dyn ffs::Simulation| {
-            simulation.sequential(model, &self.scale.rounds, self.task.placements).map_err(failed)
-        };
-        Ok([of(both[0].as_ref())?, of(both[1].as_ref())?])
+    ) -> Result<Vec<SequentialPoint>, Error> {
+        simulation.sequential(model, &self.scale.rounds, self.task.placements).map_err(failed)
+    }
+}
+
+/// Fails if operations of a history or its replay found no space: the file system is then another than was asked for.
+pub(super) fn found_space(counts: ffs::OperationCounts, what: &str) -> Result<(), Error> {
+    match counts.no_space {
+        0 => Ok(()),
+        failed => Err(Error::Failed(format!(
+            "{failed} operations of the {what} found no space; use a larger file system or a lower fullness"
+        ))),
     }
 }
 
@@ -378,4 +399,26 @@ fn speeds(subject: &str, point: &SequentialPoint, model: &Model) -> Vec<Measurem
         numbers.push(on(deviation, subject, model, speed.standard_deviation));
     }
     numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Variant;
+    use std::sync::Arc;
+
+    #[test]
+    fn history_without_space_fails() {
+        let run = |fullness| {
+            let task =
+                Laboratory { policy: "baseline".to_owned(), days: 20, fullness, ..Laboratory::default() };
+            let scale = toml::from_str("size_bytes = 67_108_864\nrounds = [20]\nworkload = {}").unwrap();
+            let (name, variant) = (String::new(), Variant::default());
+            let cell = Cell { name, fs: "ffs".to_owned(), variant, seed: 1, task: Arc::new(task.clone()) };
+            Simulation { task: &task, cell: &cell, scale: &scale, models: Vec::new() }.run()
+        };
+        assert_eq!(run(0.5).unwrap().len(), 1);
+        let failure = run(0.97).unwrap_err().to_string();
+        assert!(failure.contains("operations of the history found no space; use a larger"), "{failure}");
+    }
 }

@@ -3,6 +3,7 @@
 
 mod real;
 
+use super::laboratory::found_space;
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::cell::Cell;
 use crate::spec::Scale;
@@ -160,12 +161,8 @@ impl LaboratoryReplay {
                 }
             }
         }
-        if simulation.counts().no_space > 0 {
-            return Err(Error::Failed(format!(
-                "{} operations of the replay found no space; use a larger file system",
-                simulation.counts().no_space
-            )));
-        }
+        found_space(nightly.counts(), "history")?;
+        found_space(simulation.counts(), "replay")?;
         Ok(Both { real: nightly.measured(), replayed, workload })
     }
 }
@@ -206,6 +203,9 @@ impl Both {
             numbers.extend(both(measures::FILES, of(|class| Some(class.files as f64))));
             if let [Some(real), Some(replayed)] = scores {
                 numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
+                if real > 0.0 {
+                    numbers.push(measures::LAYOUT_SCORE_OVER_REAL.once(ONLY, replayed / real));
+                }
             }
             found.insert(class.upper_bytes, numbers);
         }

@@ -162,6 +162,8 @@ measures! {
 
     /// Layout score of the replayed minus that of the real file system.
     LAYOUT_SCORE_EXCESS = "layout_score_excess", "share", "layout score, replayed minus real", Neither;
+    /// Layout score of the replayed over that of the real file system.
+    LAYOUT_SCORE_OVER_REAL = "layout_score_over_real", "ratio", "layout score, replayed over real", Neither;
     /// Mean absolute difference of the layout scores of the replayed and the real file system, over all days so far.
     MEAN_ABS_DIFFERENCE = "mean_abs_difference", "share", "mean difference of layout scores", Lower;
 

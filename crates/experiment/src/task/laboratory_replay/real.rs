@@ -1,6 +1,6 @@
 //! The file system that stands for the real one: a history on a simulated file system, with a snapshot of every night.
 
-use ffs::{Interleaved, Measures, Simulation};
+use ffs::{Interleaved, Measures, OperationCounts, Simulation};
 use snapshot::{Attribute, Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -122,6 +122,11 @@ impl Nightly {
     /// The measures of the nights that were asked for.
     pub fn measured(&self) -> Vec<Measures> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// The counts of operations on the real file system.
+    pub fn counts(&self) -> OperationCounts {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.simulation.counts()
     }
 }
 
