@@ -9,6 +9,9 @@ mod profile_accuracy;
 mod transfer;
 mod verification;
 
+#[cfg(test)]
+pub(super) use laboratory::without_aging;
+
 use super::cell::Cell;
 use super::spec::Scale;
 use disk::model::Model;
@@ -225,6 +228,9 @@ mod tests {
         assert_eq!(kind_of("kind = \"profile\"\nprofile = \"meyer\""), Ok(aging::KIND));
         assert_eq!(kind_of("kind = \"profile-accuracy\"\nprofile = \"meyer\""), Ok("profile-accuracy"));
         let refusal = kind_of("kind = \"sails\"").unwrap_err();
-        assert!(refusal.contains("`git`") && refusal.contains("laboratory, laboratory-replay, metadata"), "{refusal}");
+        assert!(
+            refusal.contains("`git`") && refusal.contains("laboratory, laboratory-replay, metadata"),
+            "{refusal}"
+        );
     }
 }

@@ -260,6 +260,32 @@ pub(super) fn found_space(counts: ffs::OperationCounts, what: &str) -> Result<()
     }
 }
 
+/// The measurements by file size if nothing aged: those of an empty file system take the place of the aged ones. `None` for other experiments.
+#[cfg(test)]
+pub(crate) fn without_aging(cell: &Cell, scale: &Scale, models: Vec<Model>) -> Option<Rounds> {
+    let mut table = scale.workload.clone();
+    table.extend(cell.variant.workload.clone());
+    if table.remove("kind")?.as_str() != Some("laboratory") {
+        return None;
+    }
+    let task = Laboratory { placements: 1, ..crate::spec::plain(table).expect("a valid experiment") };
+    if task.by != By::FileSize {
+        return None;
+    }
+    let of = Simulation { task: &task, cell, scale, models };
+    let mut found = Rounds::new();
+    for model in &of.models {
+        let points = |policy: &str| {
+            let empty = of.empty(policy).expect("a known policy");
+            let points = of.sequential(empty.as_ref(), model).expect("space on an empty file system");
+            [points.clone(), points]
+        };
+        let beside = task.beside.as_deref().map(points);
+        of.add_compared(&mut found, model, &points(&task.policy), beside.as_ref());
+    }
+    Some(found)
+}
+
 fn refused(error: ffs::Error) -> Error {
     Error::Refused(error.to_string())
 }
