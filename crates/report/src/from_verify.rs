@@ -65,7 +65,7 @@ fn claim(verified: &Verified) -> Claim {
         |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
     let average = number(verified.mean_abs_difference);
     Claim {
-        section: "§3.3, Figure 3".to_owned(),
+        section: "§3.4, Figure 3".to_owned(),
         states: "The layout scores of the replayed and the real file system differ by no more at the end"
             .to_owned(),
         published: format!("{:.3}", simulated - real),
