@@ -13,7 +13,8 @@ use super::measure::is_by_disk;
 use super::outcome::{Correlated, Outcome};
 use super::spec::Experiment;
 
-/// A relative difference below this tells no direction and no order of single agings, which have no interval.
+/// A relative difference below this tells no direction and no order of single agings, which have no interval. Each further division of a
+/// value adds as much.
 const MARGIN: f64 = 0.02;
 
 /// The expected lines and rounds, and the measurements.

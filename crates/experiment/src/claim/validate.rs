@@ -1,6 +1,6 @@
 //! Validation of claims.
 
-use super::{At, Bounds, Claim, Published};
+use super::{At, Bounds, Claim, Place, Published};
 use crate::measure::known;
 use crate::spec::Experiment;
 
@@ -101,6 +101,11 @@ impl Claim {
         if is_ranking && (has_value || self.trend.is_some() || (self.reorders && !self.order.is_empty())) {
             return Err("order and reorders exclude each other, and leave no room for a value".to_owned());
         }
+        if is_ranking && matches!(self.at, At::Place(Place::Least | Place::Greatest)) {
+            return Err(
+                "order and reorders need one round for all: a number, \"first\" or \"last\"".to_owned()
+            );
+        }
         if self.change && self.correlates_with.is_none() && !self.is_quotient() {
             return Err("change needs over, or a measure that is a ratio".to_owned());
         }
@@ -194,6 +199,11 @@ published = 2.0
             ("published = 2.0", "reorders = true", "no room"),
             ("over = [{ option = \"b\" }]\npublished = 2.0", "order = [\"ext4\"]", "at least two"),
             ("over = [{ option = \"b\" }]\npublished = 2.0", "order = [\"ext4\", \"a\"]", "at least two"),
+            (
+                "at = 100\nover = [{ option = \"b\" }]\npublished = 2.0",
+                "at = \"least\"\nreorders = true",
+                "one round",
+            ),
             ("published = 2.0", "published = 2.0\nmissing = \"no disk\"", "no value"),
             ("published = 2.0", "published = 2.0\npooled = true", "correlates_with"),
             ("published = 2.0", "published = 2.0\ncorrelates_with = \"layout_score\"", "excludes"),
