@@ -262,6 +262,19 @@ impl Experiment {
         Ok(self)
     }
 
+    /// Returns the experiment with `agings` agings of each setting, at least 1, with consecutive seeds from the first one on.
+    pub fn with_agings(mut self, agings: u64) -> Result<Experiment, Error> {
+        for scale in self.scale.values_mut() {
+            let first = scale.seeds[0];
+            let beyond = first.checked_add(agings.max(1));
+            let beyond = beyond
+                .ok_or_else(|| Error::Refused(format!("{agings} seeds from {first} on exceed 2^64")))?;
+            scale.expected_s = scale.expected_s * agings.max(1) / scale.seeds.len() as u64;
+            scale.seeds = (first..beyond).collect();
+        }
+        Ok(self)
+    }
+
     /// The settings, at least one.
     pub(super) fn variants(&self) -> Vec<Variant> {
         if self.option.is_empty() { vec![Variant::default()] } else { self.option.clone() }
@@ -358,6 +371,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn agings_have_consecutive_seeds_and_take_their_time() {
+        let experiment = Experiment::find("smith97-fig2").unwrap().with_agings(6).unwrap();
+        let scale = experiment.at("small").unwrap();
+        assert_eq!((scale.seeds.as_slice(), scale.expected_s), (&[42, 43, 44, 45, 46, 47][..], 70));
+        let fewer = experiment.with_agings(1).unwrap();
+        assert_eq!(fewer.at("paper").unwrap().seeds, [42]);
+        assert!(fewer.with_agings(u64::MAX).unwrap_err().to_string().contains("2^64"));
     }
 
     proptest! {

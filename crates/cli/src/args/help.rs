@@ -53,7 +53,7 @@ const COMPARE: Groups = &[
 ];
 
 const REPRODUCE: Groups = &[
-    (OPTIONS, &["figures", "list", "status", "claims", "scale", "resume", "work", "json"]),
+    (OPTIONS, &["figures", "list", "status", "claims", "scale", "agings", "resume", "work", "json"]),
     ("More", &["markdown", "shard", "repo", "store"]),
 ];
 

@@ -73,7 +73,16 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
     judge(&outcomes)
 }
 
+/// The experiment with the number of agings that is asked for.
+fn with_agings(experiment: Experiment, how: &HowToRun) -> Result<Experiment> {
+    Ok(match how.agings {
+        Some(agings) => experiment.with_agings(agings)?,
+        None => experiment,
+    })
+}
+
 fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
+    let experiment = with_agings(experiment, how)?;
     let experiment = match &how.repo {
         Some(repository) => experiment.with_repository(&std::path::absolute(repository)?)?,
         None => experiment,
