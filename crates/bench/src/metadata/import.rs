@@ -60,7 +60,7 @@ pub fn import(text: &str) -> Result<ImportedResults, String> {
     Ok(imported)
 }
 
-/// A line of md-workbench, for all ranks or for one.
+/// A line of MD-REAL-IO as in Listing 1 of the report, or of md-workbench, for all ranks or for one.
 fn workbench(line: &str) -> Option<ImportedPhase> {
     let (rank, line) = match line.split_once(": ") {
         Some((rank, rest)) if rank.chars().all(|c| c.is_ascii_digit()) => (Some(rank.parse().ok()?), rest),
@@ -73,11 +73,11 @@ fn workbench(line: &str) -> Option<ImportedPhase> {
         phase,
         iteration: 0,
         rank,
-        objects: behind(numbers, "objects:").map(|objects| objects as u64),
+        objects: behind(numbers, "objects:").or_else(|| before(numbers, " obj ")).map(|objects| objects as u64),
         objects_per_s: before(numbers, " obj/s")?,
         mib_per_s: before(numbers, " MiB/s").or_else(|| before(numbers, " Mib/s")),
         errors: before(numbers, " errs").map(|errors| errors as u64),
-        time_s: behind(numbers, "max:"),
+        time_s: behind(numbers, "max:").or_else(|| finite(numbers.split_once("s ")?.0)),
         latency_us: Op::ALL
             .iter()
             .filter_map(|op| Some((op.name().to_owned(), quantiles(numbers, *op)?)))
