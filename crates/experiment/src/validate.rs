@@ -82,7 +82,8 @@ impl Experiment {
         }
         let mut kinds = BTreeSet::new();
         let variants = self.variants();
-        let cells = variants.iter().flat_map(|variant| self.file_systems().into_iter().map(move |fs| (variant, fs)));
+        let cells =
+            variants.iter().flat_map(|variant| self.file_systems().into_iter().map(move |fs| (variant, fs)));
         for (variant, fs) in cells {
             let (kind, task) = self.task_of_kind(scale, variant, fs)?;
             kinds.insert(kind);

@@ -313,7 +313,8 @@ fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> V
     let precreate = mean(of(Phase::Precreate).map(rate));
     for phase in [Phase::Precreate, Phase::Benchmark, Phase::Cleanup] {
         let is_asked = |outcome: &PhaseOutcome| {
-            phase != Phase::Benchmark || repeat.is_none_or(|repeat| repeat == u64::from(outcome.iteration) + 1)
+            phase != Phase::Benchmark
+                || repeat.is_none_or(|repeat| repeat == u64::from(outcome.iteration) + 1)
         };
         let asked: Vec<_> = of(phase).filter(|(outcome, _)| is_asked(outcome)).collect();
         let objects_per_s = mean(asked.iter().copied().map(rate));
