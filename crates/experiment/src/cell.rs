@@ -21,25 +21,22 @@ pub(super) struct Cell {
     pub task: Arc<dyn Task>,
 }
 
-/// All cells of a scale. The task follows from the setting.
+/// All cells of a scale. The task follows from the setting and the file system.
 pub(super) fn cells(experiment: &Experiment, scale: &Scale) -> Result<Vec<Cell>, Error> {
-    let alone = [String::new()];
-    let kinds = if experiment.fs.is_empty() { &alone[..] } else { &experiment.fs };
     let mut cells = Vec::new();
     for seed in &scale.seeds {
         for variant in experiment.variants() {
-            let task = experiment.task(scale, &variant).map_err(Error::Refused)?;
-            for fs in kinds {
-                let parts = [fs.as_str(), &variant.name, &format!("seed {seed}")].map(str::to_owned);
+            for fs in experiment.file_systems() {
+                let parts = [fs, &variant.name, &format!("seed {seed}")].map(str::to_owned);
                 let shown =
                     |(at, part): &(usize, String)| !part.is_empty() && (*at < 2 || scale.seeds.len() > 1);
                 let named = parts.into_iter().enumerate().filter(shown).map(|(_, part)| part);
                 cells.push(Cell {
                     name: named.collect::<Vec<_>>().join(", "),
-                    fs: fs.clone(),
+                    fs: fs.to_owned(),
                     variant: variant.clone(),
                     seed: *seed,
-                    task: task.clone(),
+                    task: experiment.task(scale, &variant, fs).map_err(Error::Refused)?,
                 });
             }
         }

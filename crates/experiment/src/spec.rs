@@ -143,6 +143,9 @@ pub struct Scale {
     pub memory_bytes: Vec<u64>,
     /// What each cell does, with its kind: that of a [`workload`], which ages, or that of another task, submitted by a file below `task/`.
     pub workload: toml::Table,
+    /// Parameters that replace those of the workload on a file system, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workload_on: BTreeMap<String, toml::Table>,
     /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
     #[serde(default)]
     pub expected_s: u64,
@@ -280,9 +283,14 @@ impl Experiment {
         if self.option.is_empty() { vec![Variant::default()] } else { self.option.clone() }
     }
 
-    /// The task of a scale with a setting.
-    pub(super) fn task(&self, scale: &Scale, variant: &Variant) -> Result<Arc<dyn Task>, String> {
-        self.task_of_kind(scale, variant).map(|(_, task)| task)
+    /// The task of a scale with a setting on a file system.
+    pub(super) fn task(&self, scale: &Scale, variant: &Variant, fs: &str) -> Result<Arc<dyn Task>, String> {
+        self.task_of_kind(scale, variant, fs).map(|(_, task)| task)
+    }
+
+    /// The kinds of file systems; one without a name for disks alone.
+    pub(super) fn file_systems(&self) -> Vec<&str> {
+        if self.fs.is_empty() { vec![""] } else { self.fs_names() }
     }
 
     /// The same, with the name of its kind.
@@ -290,8 +298,10 @@ impl Experiment {
         &self,
         scale: &Scale,
         variant: &Variant,
+        fs: &str,
     ) -> Result<(&'static str, Arc<dyn Task>), String> {
         let mut table = scale.workload.clone();
+        table.extend(scale.workload_on.get(fs).cloned().unwrap_or_default());
         table.extend(variant.workload.clone());
         let (kind, task) = task::parse(table)?;
         let Some(repository) = &self.repository else { return Ok((kind, task)) };
@@ -301,7 +311,7 @@ impl Experiment {
 
     /// What a scale measures and how, for the page: name and text.
     pub fn method(&self, scale: &Scale) -> Option<(&'static str, String)> {
-        Some(self.task(scale, self.variants().first()?).ok()?.method(scale))
+        Some(self.task(scale, self.variants().first()?, self.file_systems()[0]).ok()?.method(scale))
     }
 
     /// A digest of this version of the experiment, as hexadecimal digits.

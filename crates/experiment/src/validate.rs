@@ -77,16 +77,22 @@ impl Experiment {
         if scale.seeds.is_empty() || scale.repeat == 0 {
             return Err("a seed and at least one scan are required".to_owned());
         }
+        if let Some(unknown) = scale.workload_on.keys().find(|fs| !self.fs.contains(fs)) {
+            return Err(format!("workload_on names {unknown:?}, which is not in fs"));
+        }
         let mut kinds = BTreeSet::new();
-        for variant in self.variants() {
-            let (kind, task) = self.task_of_kind(scale, &variant)?;
+        let variants = self.variants();
+        let cells =
+            variants.iter().flat_map(|variant| self.file_systems().into_iter().map(move |fs| (variant, fs)));
+        for (variant, fs) in cells {
+            let (kind, task) = self.task_of_kind(scale, variant, fs)?;
             kinds.insert(kind);
             match (self.fs.is_empty(), task.is_without_fs()) {
                 (true, false) => return Err(format!("fs is empty, but {kind} needs a file system")),
                 (false, true) => return Err(format!("{kind} measures disks alone: leave out fs")),
                 _ => {}
             }
-            for fs in &self.fs {
+            if !fs.is_empty() {
                 task.file_system(fs).map_err(|error| error.to_string())?;
             }
             let asks = !scale.memory_bytes.is_empty() || !scale.pictures.is_empty();
@@ -102,7 +108,7 @@ impl Experiment {
         let mut sides = Vec::new();
         for scale in self.scale.values() {
             for variant in self.variants() {
-                sides.extend(self.task(scale, &variant)?.sides());
+                sides.extend(self.task(scale, &variant, self.file_systems()[0])?.sides());
             }
         }
         sides.sort_unstable();
@@ -145,6 +151,8 @@ here = "a model of it"
             ("title = \"it\"", "subtitle = \"it\"", "subtitle"),
             ("name = \"b\"", "name = \"a\"", "two options"),
             ("rounds =", "memory_bytes = [2, 1], rounds =", "memory_bytes"),
+            ("rounds =", "workload_on = { xfs = {} }, rounds =", "not in fs"),
+            ("rounds =", "workload_on = { ext4 = { sails = 3 } }, rounds =", "sails"),
         ] {
             let refusal = refusal(from, to);
             assert!(refusal.contains(said), "{refusal}");

@@ -244,6 +244,8 @@ measures! {
     BENCHMARK_OVER_PRECREATE = "benchmark_over_precreate", "ratio", "benchmark over precreate rate", Neither, by_disk;
     /// Object rate of the cleanup phase over that of the precreate phase.
     CLEANUP_OVER_PRECREATE = "cleanup_over_precreate", "ratio", "cleanup over precreate rate", Neither, by_disk;
+    /// Object rate of the first repeat of the benchmark phase against the mean of the others: the larger over the smaller.
+    FIRST_REPEAT_FACTOR = "first_repeat_factor", "ratio", "first repeat against the others, larger over smaller", Neither, by_disk;
     /// Operations of one kind per second.
     OPERATION_PER_S = "*_per_s", "operations/s", "operations per second", Higher, by_disk;
     /// Quantile of the latency of operations of one kind.
