@@ -25,6 +25,7 @@ use disk::model::Model;
 use probe::Reader;
 use results::Watch;
 use results::measures::{MODELLED_HDD_S_PER_GIB, MODELLED_S_PER_GIB};
+use std::time::Duration;
 use std::path::PathBuf;
 
 /// Parameters of a comparison.
@@ -100,6 +101,7 @@ fn compare_one(spec: &CompareSpec, name: &str, watch: &mut dyn Watch) -> Result<
         pair.record_document(MODELLED_DISK, &pair.model.name())?;
         let survey = Survey {
             repeat: spec.repeat,
+            quiet: Duration::ZERO,
             cache: Cache::Cold(spec.reader),
             costs: &[
                 (MODELLED_HDD_S_PER_GIB.instance(), Model::find(HDD_MODEL)?),

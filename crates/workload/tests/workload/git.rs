@@ -379,6 +379,19 @@ fn gc_keeps_reference_logs() {
 }
 
 #[test]
+fn git_collects_garbage_at_the_limit_of_loose_objects() {
+    let repository = sample_repository(60, 7);
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    let packs = |gc| {
+        let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
+        let options = LiveOptions { gc, scratch: scratch.path().into() };
+        Live::begin(&history, root.path(), &options).unwrap().pull(40).unwrap();
+        fs::read_dir(root.path().join(".git/objects/pack")).map_or(0, Iterator::count)
+    };
+    assert!(packs(Gc::Loose(1)) > packs(Gc::Off));
+}
+
+#[test]
 fn no_files_exist_before_first_pull() {
     let repository = sample_repository(10, 1);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
