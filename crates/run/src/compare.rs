@@ -25,8 +25,8 @@ use disk::model::Model;
 use probe::Reader;
 use results::Watch;
 use results::measures::{MODELLED_HDD_S_PER_GIB, MODELLED_S_PER_GIB};
-use std::time::Duration;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Parameters of a comparison.
 #[derive(Clone, Debug)]

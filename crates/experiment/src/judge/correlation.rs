@@ -23,7 +23,8 @@ impl Judge<'_> {
             if let Some(failed) = line.agings.iter().find(|aging| self.has_failed(aging)) {
                 return Err(format!("cell {} failed", failed.cell));
             }
-            for (round, side) in self.rounds.iter().flat_map(|round| sides.iter().map(move |side| (round, side)))
+            for (round, side) in
+                self.rounds.iter().flat_map(|round| sides.iter().map(move |side| (round, side)))
             {
                 let values = |measure| self.measured(line, side, measure, *round).ok();
                 if let Some((of, with)) = values(&claim.measure).zip(values(with)) {

@@ -1,6 +1,5 @@
 //! `senesce probe scan`.
 
-use std::time::Duration;
 use super::models::Models;
 use crate::messages::note;
 use crate::output::{self, number};
@@ -11,6 +10,7 @@ use fs::Target;
 use results::{Watch as _, measures};
 use serde_json::json;
 use std::path::Path;
+use std::time::Duration;
 
 pub fn run(
     open: &mut dyn Target,
