@@ -52,7 +52,7 @@ pub struct Claim {
     /// Whether the correlation is of the logarithms.
     #[serde(default, skip_serializing_if = "is_default")]
     pub log: bool,
-    /// Whether the correlation is over all file systems of the claim together, and over both sides.
+    /// Whether the correlation is over all file systems of the claim together, and, unless `side` names another than the aged one, over both sides.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pooled: bool,
     /// Instead of a value: the published order of file systems, settings or disks by the measure, greatest first.

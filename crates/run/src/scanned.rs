@@ -30,7 +30,8 @@ pub fn cold(
     target: &mut dyn Target,
     reader: Reader,
     census: &Census,
-    (quiet, traced): (Duration, bool),
+    quiet: Duration,
+    traced: bool,
 ) -> Result<Scanned, Error> {
     let dropped_caches = target.drop_caches()?;
     wait(quiet);

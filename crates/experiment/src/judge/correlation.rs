@@ -17,7 +17,8 @@ impl Judge<'_> {
 
     fn correlated(&self, claim: &Claim, lines: &[&Line]) -> Result<Correlation, String> {
         let with = claim.correlates_with.as_deref().unwrap_or_default();
-        let sides = if claim.pooled { &SUBJECTS[..] } else { &[claim.side.as_str()] };
+        let is_whole = claim.pooled && claim.side == SUBJECTS[0];
+        let sides = if is_whole { &SUBJECTS[..] } else { &[claim.side.as_str()] };
         let mut pairs = Vec::new();
         for line in lines {
             if let Some(failed) = line.agings.iter().find(|aging| self.has_failed(aging)) {

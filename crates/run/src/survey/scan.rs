@@ -46,7 +46,7 @@ impl Probe for Scan {
 fn scan(survey: &Survey, turn: &mut Turn, census: &Census) -> Result<Scanned, Error> {
     match survey.cache {
         Cache::Cold(reader) => {
-            let scanned = scanned::cold(turn.target, reader, census, (survey.quiet, turn.traced))?;
+            let scanned = scanned::cold(turn.target, reader, census, survey.quiet, turn.traced)?;
             turn.record_document("chilled", &scanned.dropped_caches)?;
             Ok(scanned)
         }
