@@ -54,11 +54,12 @@ impl Cell {
     ) -> Result<VolumeConfig, Error> {
         let kind = fs::find(&self.fs)?;
         let room = inodes.map(|inodes| kind.mkfs_opts_for_inodes(size_bytes, inodes));
-        let Variant { mkfs_opts, mount_opts, .. } = &self.variant;
+        let Variant { mkfs_opts, mount_opts, read_ahead_kb, .. } = &self.variant;
         Ok(VolumeConfig {
             plan_mkfs_opts: room.unwrap_or_default(),
             mkfs_opts: mkfs_opts.split_whitespace().map(str::to_owned).collect(),
             mount_opts: mount_opts.split(',').filter(|opt| !opt.is_empty()).map(str::to_owned).collect(),
+            read_ahead_kb: read_ahead_kb.unwrap_or(fs::READ_AHEAD_KB),
             ..VolumeConfig::new(location, &self.fs, size_bytes)
         })
     }

@@ -49,7 +49,10 @@ pub struct Claim {
     /// The value is Pearson's correlation with this measure, over the rounds and agings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlates_with: Option<String>,
-    /// Whether the correlation is over all file systems of the claim together.
+    /// Whether the correlation is of the logarithms.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub log: bool,
+    /// Whether the correlation is over all file systems of the claim together, and, unless `side` names another than the aged one, over both sides.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pooled: bool,
     /// Instead of a value: the published order of file systems, settings or disks by the measure, greatest first.
@@ -77,11 +80,13 @@ pub struct Claim {
 }
 
 /// A position on the axis of rounds; the last one by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum At {
     /// A round.
     Round(u64),
+    /// The round nearest to this share of the last one.
+    Share(f64),
     /// A round by its place among the measured ones.
     Place(Place),
 }

@@ -88,6 +88,10 @@ impl Judge<'_> {
     fn round_of(&self, at: At) -> Option<u64> {
         match at {
             At::Round(round) => Some(round),
+            At::Share(share) => {
+                let distance = |round: &&u64| (**round as f64 - share * self.last_round() as f64).abs();
+                self.rounds.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).copied()
+            }
             At::Place(Place::First) => Some(self.rounds[0]),
             At::Place(Place::Last) => Some(self.last_round()),
             At::Place(Place::Least | Place::Greatest) => None,

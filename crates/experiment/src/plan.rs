@@ -66,6 +66,7 @@ impl<'a> Plan<'a> {
             // With memory limits, the memory is the axis, and only the last round is measured: cold, to compare warm scans with.
             measured: if scale.memory_bytes.is_empty() { scale.rounds.clone() } else { vec![scale.last()] },
             repeat: scale.repeat,
+            quiet_s: scale.quiet_s,
             unaged: scale.unaged,
             pictures: scale.pictures.clone(),
             memory_bytes: scale.memory_bytes.clone(),

@@ -70,6 +70,9 @@ pub struct Experiment {
     pub repository: Option<PathBuf>,
     /// The meaning of a round, as an axis label.
     pub round: Axis,
+    /// The measure on the axis of rounds, labelled by `round`; by default the round itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
     /// Settings to compare, one line each. An empty list is a single setting without a name.
     #[serde(default)]
     pub option: Vec<Variant>,
@@ -112,7 +115,10 @@ pub struct Variant {
     /// Further options of mount, separated by commas.
     #[serde(default)]
     pub mount_opts: String,
-    /// Parameters that replace those of the scale's workload.
+    /// Read-ahead of the kernel in KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead_kb: Option<u32>,
+    /// Parameters that replace those of the scale's workload; all of them if they name a kind.
     #[serde(default)]
     pub workload: toml::Table,
 }
@@ -131,6 +137,9 @@ pub struct Scale {
     /// The random seeds; each is a separate cell.
     #[serde(default = "seeds")]
     pub seeds: Vec<u64>,
+    /// Seconds without any access between dropping the caches and a cold scan, in which the file system can finish what it does in the background.
+    #[serde(default)]
+    pub quiet_s: u64,
     /// Whether the unaged copy is made and measured too.
     #[serde(default = "yes")]
     pub unaged: bool,
@@ -300,9 +309,12 @@ impl Experiment {
         variant: &Variant,
         fs: &str,
     ) -> Result<(&'static str, Arc<dyn Task>), String> {
-        let mut table = scale.workload.clone();
-        table.extend(scale.workload_on.get(fs).cloned().unwrap_or_default());
-        table.extend(variant.workload.clone());
+        let mut table = variant.workload.clone();
+        if !table.contains_key("kind") {
+            table = scale.workload.clone();
+            table.extend(scale.workload_on.get(fs).cloned().unwrap_or_default());
+            table.extend(variant.workload.clone());
+        }
         let (kind, task) = task::parse(table)?;
         let Some(repository) = &self.repository else { return Ok((kind, task)) };
         let task = task.with_repository(repository);

@@ -31,6 +31,7 @@ impl Experiment {
             let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
             return Err(format!("scales cannot be of different kinds: {kinds}"));
         }
+        self.x.as_deref().map_or(Ok(()), known).map_err(|why| format!("x: {why}"))?;
         for plot in &self.plot {
             known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
             let sides = self.sides()?;
@@ -150,6 +151,7 @@ here = "a model of it"
             ("kind = \"intrafile\"", "kind = \"intrafile\", sails = 3", "sails"),
             ("title = \"it\"", "subtitle = \"it\"", "subtitle"),
             ("name = \"b\"", "name = \"a\"", "two options"),
+            ("title = \"it\"", "title = \"it\"\nx = \"mean_file_size\"", "mean_file_bytes"),
             ("rounds =", "memory_bytes = [2, 1], rounds =", "memory_bytes"),
             ("rounds =", "workload_on = { xfs = {} }, rounds =", "not in fs"),
             ("rounds =", "workload_on = { ext4 = { sails = 3 } }, rounds =", "sails"),

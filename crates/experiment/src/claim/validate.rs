@@ -49,7 +49,13 @@ impl Experiment {
         }
         let rounds = claim.over.iter().filter_map(|over| over.at).chain([claim.at]);
         for at in rounds {
-            let At::Round(round) = at else { continue };
+            let round = match at {
+                At::Round(round) => round,
+                At::Share(share) if !(0.0..1.0).contains(&share) => {
+                    return Err(format!("at = {share} is not a share of the last round"));
+                }
+                _ => continue,
+            };
             if let Some((name, _)) = self.scale.iter().find(|(_, scale)| !scale.axis().contains(&round)) {
                 return Err(format!("at names round {round}, which is not measured at scale {name}"));
             }
@@ -112,8 +118,8 @@ impl Claim {
         if self.correlates_with.is_some() && (self.change || !self.over.is_empty()) {
             return Err("correlates_with excludes over and change".to_owned());
         }
-        if self.pooled && self.correlates_with.is_none() {
-            return Err("pooled needs correlates_with".to_owned());
+        if (self.pooled || self.log) && self.correlates_with.is_none() {
+            return Err("pooled and log need correlates_with".to_owned());
         }
         if self.over.iter().any(|over| *over == super::Over::default()) {
             return Err("a divisor in over must differ in a coordinate".to_owned());
@@ -192,6 +198,7 @@ published = 2.0
             ("side = \"aged\"", "side = \"old\"", "\"unaged\""),
             ("at = 100", "at = 10", "scale small"),
             ("at = 100", "at = \"next\"", "at"),
+            ("at = 100", "at = 1.5", "share"),
             ("published = 2.0", "", "needs published"),
             ("published = 2.0", "published = [3.0, 2.0]", "lesser"),
             ("published = 2.0", "published = {}", "above or below"),

@@ -59,8 +59,10 @@ measures! {
     SCAN_WALL_S = "scan_wall_s", "s", "scan time", Lower;
     /// Processor time of a scan.
     SCAN_CPU_S = "scan_cpu_s", "s", "processor time of the scan", Lower, work;
-    /// Allocated bytes of the files that a scan reads.
-    SCAN_ALLOCATED_BYTES = "scan_allocated_bytes", "B", "allocated bytes of the files", Neither;
+    /// Bytes of the tree that a scan reads, as `du` counts them on ext4.
+    SCAN_ALLOCATED_BYTES = "scan_allocated_bytes", "B", "bytes of the tree on ext4", Neither;
+    /// Mean size of the files that a scan reads.
+    MEAN_FILE_BYTES = "mean_file_bytes", "B", "mean file size", Neither;
     /// Read requests of a scan that reach the device.
     SCAN_REQUESTS = "scan_requests", "requests", "read requests", Lower, work, always;
     /// Bytes that a scan reads from the device.

@@ -49,7 +49,7 @@ fn named(age: &Age) -> Result<(Arc<dyn Workload>, Option<u64>)> {
     } else if args.interfile.is_some() {
         (Arc::new(tree(args)?), args.interfile)
     } else if args.filesize.is_some() {
-        (Arc::new(FileSizes { tree: tree(args)?, most_bytes: 0 }), args.filesize)
+        (Arc::new(FileSizes { tree: tree(args)?, ..FileSizes::default() }), args.filesize)
     } else if let Some(file) = &args.trace {
         (Arc::new(TraceFile { file: super::absolute(file)?, sha256: None }), None)
     } else if !args.snapshots.is_empty() {
