@@ -34,6 +34,7 @@ const BUILTIN: &[&str] = &[
     include_str!("../../../devices/hdd-1994.toml"),
     include_str!("../../../devices/smr.toml"),
     include_str!("../../../devices/ssd-sata.toml"),
+    include_str!("../../../devices/ssd-intel-320.toml"),
     include_str!("../../../devices/ssd-nvme.toml"),
 ];
 

@@ -141,8 +141,7 @@ impl Run<'_, '_> {
     /// The distance from the profile, the churn and the time after each share of the operations.
     fn convergence(&mut self) -> Result<Rounds, Error> {
         let rounds = self.at.scale.rounds.clone();
-        self.age(&rounds, |found, round, reached, numbers| {
-            let _ = reached;
+        self.age(&rounds, |found, round, _, numbers| {
             found.insert(round, numbers);
         })
     }
