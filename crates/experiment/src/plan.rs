@@ -103,6 +103,8 @@ fn jobs(spec: &RunSpec, scale: &Scale, disks: &[NamedDisk]) -> Result<Vec<Job>, 
             fs::ready(kind)?;
             versions.insert(cell.fs.clone(), kind.version());
         }
+        let disks: Vec<NamedDisk> =
+            disks.iter().filter(|disk| cell.variant.is_on(&disk.name)).cloned().collect();
         let size = if cell.task.is_per_disk() { 1 } else { disks.len() };
         for disks in disks.chunks(size) {
             let identity = identity(spec, scale, &cell, disks, versions.get(&cell.fs))?;

@@ -118,9 +118,19 @@ pub struct Variant {
     /// Read-ahead of the kernel in KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead_kb: Option<u32>,
+    /// The disks of the experiment that it is measured on; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<String>,
     /// Parameters that replace those of the scale's workload; all of them if they name a kind.
     #[serde(default)]
     pub workload: toml::Table,
+}
+
+impl Variant {
+    /// Whether it is measured on a disk of the experiment.
+    pub(super) fn is_on(&self, disk: &str) -> bool {
+        self.disks.is_empty() || self.disks.iter().any(|own| own == disk)
+    }
 }
 
 /// The size of an experiment.

@@ -23,6 +23,14 @@ impl Experiment {
         if let Some(twice) = options.iter().enumerate().find(|(at, name)| options[..*at].contains(name)) {
             return Err(format!("two options are named {:?}", twice.1));
         }
+        for option in &self.option {
+            if let Some(other) = option.disks.iter().find(|disk| !self.disks.contains(disk)) {
+                return Err(format!(
+                    "option {:?} has the disk {other:?}, which the experiment has not",
+                    option.name
+                ));
+            }
+        }
         let mut kinds = BTreeSet::new();
         for (name, scale) in &self.scale {
             kinds.extend(self.validate_scale(scale).map_err(|why| format!("scale {name}: {why}"))?);

@@ -74,6 +74,8 @@ measures! {
     FREE_BYTES = "free_bytes", "B", "free space", Neither, free_space;
     /// Mean length of a free extent.
     FREE_MEAN_BYTES = "free_mean_bytes", "B", "mean free extent", Higher, free_space;
+    /// Length of the shortest free extent.
+    FREE_LEAST_BYTES = "free_least_bytes", "B", "shortest free extent", Neither;
     /// Length of the longest free extent.
     FREE_LARGEST_BYTES = "free_largest_bytes", "B", "longest free extent", Higher, free_space;
     /// The longest free extent over all free bytes.
@@ -84,8 +86,10 @@ measures! {
     FREE_BYTE_SHARE = "free_byte_share", "share", "free bytes in the class", Neither;
     /// Free fragments of blocks over all free space.
     FREE_FRAGMENT_SHARE = "free_fragment_share", "share", "free space in fragments", Lower;
-    /// Difference of the mean free extents of an aged and a real file system.
-    FREE_MEAN_DIFFERENCE_BYTES = "free_mean_difference_bytes", "B", "difference of mean free extents", Lower;
+    /// Mean free extent of an aged file system minus that of a real one.
+    FREE_MEAN_DIFFERENCE_BYTES = "free_mean_difference_bytes", "B", "mean free extent, aged minus real", Neither;
+    /// Longest free extent of an aged file system minus that of a real one.
+    FREE_LARGEST_DIFFERENCE_BYTES = "free_largest_difference_bytes", "B", "longest free extent, aged minus real", Neither;
     /// Earth mover's distance of the lengths of free extents of an aged and a real file system, in powers of two.
     FREE_EXTENT_DOUBLINGS_APART = "free_extent_doublings_apart", "doublings", "distance of free extents", Lower;
     /// Size of the new file that is written.
@@ -126,6 +130,8 @@ measures! {
     AGING_OPERATIONS = "aging_operations", "operations", "operations so far", Neither;
     /// Time of the aging for each GiB of capacity.
     AGING_MINUTES_PER_GIB = "aging_minutes_per_gib", "min/GiB", "aging time per GiB", Lower;
+    /// Files at most as old as a share of the oldest age.
+    AGE_SHARE = "age_share", "share", "files at most this old", Neither;
     /// Root-mean-square error of the shares of files by age.
     AGE_RMS_ERROR = "age_rms_error", "share", "error of ages", Lower, aging;
     /// Root-mean-square error of the shares of files by size.

@@ -1,15 +1,16 @@
-//! The published planner of Geriatrix (geriatrix17, §3), for comparison.
+//! The published planner of Geriatrix (geriatrix17, §5), for comparison.
 //!
 //! *Rapid aging* creates files of random size and depth, drawn by the profile's weights, until the requested
-//! fullness is reached. *Stable aging* then tosses a fair coin for each operation. A creation takes the size
+//! fullness is reached. *Stable aging* then tosses a fair coin for each operation, as long as the fullness is
+//! within 0.5 % of the requested one; otherwise the operation leads back to it. The publication says that the
+//! fullness is maintained (§5), and not how: by the coin alone, it would walk away. A creation takes the size
 //! bin with the largest deficit among those that still fit, and the depth with the largest deficit; a
 //! deletion takes the age bin with the largest excess, in it the size, in that the depth, and there a random
 //! file. Age bins are windows of birth, fixed when stable aging starts by the number of operations that the
 //! profile needs.
 //!
-//! Unlike `planned`, this method does not steer the fullness or the number of overwrites: the random walk of
-//! the coin, and a fit that is reached only at the end, are part of the published method and show in its
-//! figures.
+//! Unlike `planned`, this method does not steer the number of overwrites. A fit that is reached only at the
+//! end is part of the published method and shows in its figures.
 
 mod cells;
 
@@ -35,11 +36,17 @@ pub(crate) struct Greedy {
     cells: Cells,
     /// The age windows; `None` during rapid aging.
     calendar: Option<Calendar>,
-    /// Upper limit of the blocks of live files.
+    /// The blocks of live files that are requested.
+    target_blocks: u64,
+    /// The most that files may occupy for a moment: half of what is free at that fullness stays free, for large files that do not fit
+    /// below it and for the file system itself.
     most_blocks: u64,
     /// Number of created blocks at which the aging ends, if requested.
     most_created: Option<f64>,
 }
+
+/// The part of the requested fullness by which the fullness may miss it.
+const MARGIN: u64 = 200;
 
 /// The number of operations that the published method plans for `files` live files.
 fn published_operations(targets: &Targets, files: u64) -> u64 {
@@ -87,10 +94,11 @@ impl Greedy {
                 file,
             );
         }
-        let most_blocks = targets.overwritten_blocks(conditions.fullness) as u64;
+        let target_blocks = targets.overwritten_blocks(conditions.fullness) as u64;
+        let most_blocks = targets.overwritten_blocks((1.0 + conditions.fullness) / 2.0) as u64;
         let operations = published_operations(&targets, targets.files());
         Ok(Greedy {
-            plan: targets.plan(most_blocks, tree.directories(), operations, None),
+            plan: targets.plan(target_blocks, tree.directories(), operations, None),
             most_created: conditions.overwrites.map(|n| targets.overwritten_blocks(n)),
             targets,
             rng,
@@ -99,6 +107,7 @@ impl Greedy {
             counters,
             cells,
             calendar: None,
+            target_blocks,
             most_blocks,
         })
     }
@@ -108,7 +117,7 @@ impl Greedy {
         if self.calendar.is_none() {
             let size = self.rng.weighted(&self.targets.sizes.share);
             let bytes = self.targets.sizes.random(size, &mut self.rng);
-            if self.counters.live_blocks + blocks(bytes) <= self.most_blocks {
+            if self.counters.live_blocks + blocks(bytes) <= self.target_blocks {
                 let depth = self.rng.weighted(&self.targets.depth_share);
                 return Some(self.create(0, size, depth, bytes));
             }
@@ -122,7 +131,13 @@ impl Greedy {
             return None;
         }
         let age = calendar.bin_of(now);
-        if self.rng.coin() {
+        let (live, margin) = (self.counters.live_blocks, self.target_blocks / MARGIN);
+        let creates = match () {
+            () if live < self.target_blocks - margin => true,
+            () if live > self.target_blocks + margin => false,
+            () => self.rng.coin(),
+        };
+        if creates {
             self.create_best(age).or_else(|| self.delete_best())
         } else {
             self.delete_best().or_else(|| self.create_best(age))

@@ -17,10 +17,11 @@ type Position<'p> = ([&'p str; 3], &'p str, u64);
 type Value = fn(&str, Position) -> f64;
 
 /// The measures that compare two sides: 0 where these are alike.
-const COMPARING: [Measure; 4] = [
+const COMPARING: [Measure; 5] = [
     measures::LAYOUT_SCORE_EXCESS,
     measures::MEAN_ABS_DIFFERENCE,
     measures::FREE_MEAN_DIFFERENCE_BYTES,
+    measures::FREE_LARGEST_DIFFERENCE_BYTES,
     measures::FREE_EXTENT_DOUBLINGS_APART,
 ];
 
@@ -85,7 +86,7 @@ fn without_aging(experiment: &Experiment, scale: &str, value: Value) -> (Vec<Lin
     for (fs, variant) in
         kinds.iter().flat_map(|fs| experiment.variants().into_iter().map(move |variant| (fs, variant)))
     {
-        for disk in &experiment.disks {
+        for disk in experiment.disks.iter().filter(|disk| variant.is_on(disk)) {
             let disk = Model::find(disk).unwrap().name().to_owned();
             Line::add(&mut lines, [fs, &disk, &variant.name], aging(fs, &variant.name, 1));
             for (round, side) in scale
