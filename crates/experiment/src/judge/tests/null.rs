@@ -29,18 +29,8 @@ const COMPARING: [Measure; 5] = [
 const MEASURED: [&str; 6] =
     ["smith97-fig1", "smith97-fig2", "smith97-fig5", "smith97-fig6", "smith97-fig7", "smith97-fig8"];
 
-/// What a file system has that was filled once: every byte written once, and all files of one age.
-const FILLED: [(Measure, f64); 2] = [(measures::OVERWRITES, 1.0), (measures::AGE_RMS_ERROR, 0.3)];
-
-fn filled(measure: &str) -> Option<f64> {
-    FILLED.iter().find(|(of, _)| of.name == measure).map(|(_, value)| *value)
-}
-
 /// The same for all file systems, disks, settings, rounds and sides.
 fn equal(measure: &str, _at: Position) -> f64 {
-    if let Some(value) = filled(measure) {
-        return value;
-    }
     match measures::find(measure) {
         Some(found) if found.unit == "ratio" => 1.0,
         Some(found) if found.unit == "share" => f64::from(found.better == Better::Higher),
@@ -65,9 +55,6 @@ fn differing(measure: &str, at: Position, sign: f64) -> f64 {
         return 0.0;
     }
     let noise = 1.0 + 0.01 * random(&(measure, at));
-    if let Some(value) = filled(measure) {
-        return value * noise;
-    }
     match measures::find(measure) {
         Some(found) if found.unit == "ratio" => noise,
         Some(found) if found.unit == "share" => {
@@ -83,6 +70,13 @@ fn random(of: &impl Hash) -> f64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish() as f64 / u64::MAX as f64 * 2.0 - 1.0
+}
+
+/// What a file system has that was filled once: every byte written once, and all files of one age.
+const FILLED: [(Measure, f64); 2] = [(measures::OVERWRITES, 1.0), (measures::AGE_RMS_ERROR, 0.3)];
+
+fn filled(measure: &str) -> Option<f64> {
+    FILLED.iter().find(|(of, _)| of.name == measure).map(|(_, value)| *value)
 }
 
 /// All measurements of an experiment, if nothing aged.
@@ -110,7 +104,7 @@ fn without_aging(experiment: &Experiment, scale: &str, value: Value) -> (Vec<Lin
                 let line = |measure: &str| if is_by_disk(measure) { disk.as_str() } else { "" };
                 let of = |measure: &String| {
                     let at = ([fs.as_str(), line(measure), &variant.name], side, round);
-                    (measure.clone(), value(measure, at))
+                    (measure.clone(), filled(measure).unwrap_or_else(|| value(measure, at)))
                 };
                 let (fs, disk, option, side) =
                     (fs.clone(), disk.clone(), variant.name.clone(), side.to_owned());
