@@ -48,6 +48,9 @@ pub(crate) struct Greedy {
 /// The part of the requested fullness by which the fullness may miss it.
 const MARGIN: u64 = 200;
 
+/// The share of the aging after which operations on large files no longer change the fullness.
+const SETTLING: f64 = 0.95;
+
 /// The number of operations that the published method plans for `files` live files.
 fn published_operations(targets: &Targets, files: u64) -> u64 {
     let oldest = targets.age.upper.last().expect("a checked histogram has bins");
@@ -125,22 +128,24 @@ impl Greedy {
         }
         let calendar = self.calendar.as_ref().expect("stable aging has windows");
         let now = self.counters.operations() + 1;
-        if now > calendar.total
-            || self.most_created.is_some_and(|most| self.counters.created_blocks as f64 >= most)
-        {
+        let created = self.most_created.map_or(0.0, |most| self.counters.created_blocks as f64 / most);
+        let done = f64::max((now - 1) as f64 / calendar.total as f64, created);
+        if done >= 1.0 {
             return None;
         }
         let age = calendar.bin_of(now);
         let (live, margin) = (self.counters.live_blocks, self.target_blocks / MARGIN);
-        let creates = match () {
-            () if live < self.target_blocks - margin => true,
-            () if live > self.target_blocks + margin => false,
-            () => self.rng.coin(),
+        let (least, most) = (self.target_blocks - margin, self.target_blocks + margin);
+        let creates = if (least..=most).contains(&live) { self.rng.coin() } else { live < least };
+        // At the end, no file is created or deleted whose absence or presence could not be made up for.
+        let [room, spare] = match done > SETTLING {
+            true => [most.saturating_sub(live), live.saturating_sub(least)],
+            false => [self.most_blocks.saturating_sub(live), live],
         };
         if creates {
-            self.create_best(age).or_else(|| self.delete_best())
+            self.create_best(age, room).or_else(|| self.delete_best(spare))
         } else {
-            self.delete_best().or_else(|| self.create_best(age))
+            self.delete_best(spare).or_else(|| self.create_best(age, room))
         }
     }
 
@@ -162,9 +167,8 @@ impl Greedy {
         self.calendar = Some(calendar);
     }
 
-    /// Creates a file of the fitting size with the largest deficit, at the depth with the largest deficit.
-    fn create_best(&mut self, age: usize) -> Option<Op> {
-        let room = self.most_blocks.saturating_sub(self.counters.live_blocks);
+    /// Creates a file of the size with the largest deficit that fits into `room` blocks, at the depth with the largest deficit.
+    fn create_best(&mut self, age: usize, room: u64) -> Option<Op> {
         let sizes = &self.targets.sizes;
         let size = self.cells.size_lacking_most(&sizes.share, |bin| blocks(sizes.largest(bin)) <= room)?;
         let bytes = sizes.random(size, &mut self.rng);
@@ -180,14 +184,16 @@ impl Greedy {
         Op::Create { file, parent: dir, size: bytes, content: Content::Auto }
     }
 
-    /// Deletes a random file of the bins with the largest excess.
-    fn delete_best(&mut self) -> Option<Op> {
+    /// Deletes a random file of the bins with the largest excess, among sizes of at most `spare` blocks.
+    fn delete_best(&mut self, spare: u64) -> Option<Op> {
         let shares = Shares {
             age: &self.targets.age_share,
             size: &self.targets.sizes.share,
             depth: &self.targets.depth_share,
         };
-        let file = self.cells.remove_most_over(&shares, &mut self.rng)?;
+        let sizes = &self.targets.sizes;
+        let fits = |bin| blocks(sizes.largest(bin)) <= spare;
+        let file = self.cells.remove_most_over(&shares, fits, &mut self.rng)?;
         self.counters.delete(file.size);
         Some(Op::Delete { file: file.file, parent: file.dir })
     }
