@@ -165,6 +165,9 @@ pub struct Scale {
     /// Parameters that replace those of the workload on a file system, by its name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workload_on: BTreeMap<String, toml::Table>,
+    /// Parameters that replace those of a setting at this scale, by the name of the setting.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workload_of: BTreeMap<String, toml::Table>,
     /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
     #[serde(default)]
     pub expected_s: u64,
@@ -325,6 +328,7 @@ impl Experiment {
             table.extend(scale.workload_on.get(fs).cloned().unwrap_or_default());
             table.extend(variant.workload.clone());
         }
+        table.extend(scale.workload_of.get(&variant.name).cloned().unwrap_or_default());
         let (kind, task) = task::parse(table)?;
         let Some(repository) = &self.repository else { return Ok((kind, task)) };
         let task = task.with_repository(repository);

@@ -89,6 +89,11 @@ impl Experiment {
         if let Some(unknown) = scale.workload_on.keys().find(|fs| !self.fs.contains(fs)) {
             return Err(format!("workload_on names {unknown:?}, which is not in fs"));
         }
+        if let Some(unknown) =
+            scale.workload_of.keys().find(|name| !self.option_names().contains(&name.as_str()))
+        {
+            return Err(format!("workload_of names {unknown:?}, which is no option"));
+        }
         let mut kinds = BTreeSet::new();
         let variants = self.variants();
         let cells =
@@ -163,6 +168,7 @@ here = "a model of it"
             ("rounds =", "memory_bytes = [2, 1], rounds =", "memory_bytes"),
             ("rounds =", "workload_on = { xfs = {} }, rounds =", "not in fs"),
             ("rounds =", "workload_on = { ext4 = { sails = 3 } }, rounds =", "sails"),
+            ("rounds =", "workload_of = { slow = {} }, rounds =", "no option"),
         ] {
             let refusal = refusal(from, to);
             assert!(refusal.contains(said), "{refusal}");
