@@ -196,21 +196,26 @@ impl Run<'_, '_> {
         .into();
         let on = Subject::Aged { work: self.images.path().to_owned(), name: name.clone() };
         let has_copy = self.at.scale.unaged && task.unaged == Unaged::Copy;
-        measured.extend(self.each_side(&work, &on, has_copy)?);
+        measured.extend(self.each_side(&work, (&on, SUBJECTS[0]), has_copy)?);
         self.discard(&name)?;
         if self.at.scale.unaged && task.unaged == Unaged::Empty {
             let name = format!("empty-{round}");
             let mut volume = self.at.cell.volume(self.at.scale.size_bytes, self.image(&name), None)?;
             fs::make(self.at.session, &mut volume, None)?.close()?;
             let on = Subject::Alone { path: self.path(&name), work: None };
-            measured.extend(self.each_side(&work, &on, false)?);
+            measured.extend(self.each_side(&work, (&on, SUBJECTS[1]), false)?);
             self.discard(&name)?;
         }
         Ok(measured)
     }
 
-    /// The measurements of an aged file system, with or without its copy, or of an empty one, on all disks.
-    fn each_side(&mut self, work: &Working, on: &Subject, has_copy: bool) -> Result<Vec<Measurement>, Error> {
+    /// The measurements of a file system of this side, with or without its copy, on all disks.
+    fn each_side(
+        &mut self,
+        work: &Working,
+        (on, side): (&Subject, &str),
+        has_copy: bool,
+    ) -> Result<Vec<Measurement>, Error> {
         let mut measured = Vec::new();
         for NamedDisk { name: named, model } in self.at.disks {
             let what = format!("{} on {}, {}", self.at.cell.name, model.name(), work.personality.name);
@@ -218,8 +223,8 @@ impl Run<'_, '_> {
             let each = |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| work.once(turn));
             let gave = aged_pair::measure(&pair_plan, self.at.watch, each)?;
             for (subject, runs) in &gave.result {
-                // An empty file system is alone, so that its side has no name.
-                let side = if matches!(on, Subject::Alone { .. }) { SUBJECTS[1] } else { subject };
+                // A side without the other has no name.
+                let side = if subject.is_empty() { side } else { subject };
                 let repetitions = (1..).zip(runs);
                 measured.extend(repetitions.flat_map(|(at, run)| numbers(run, side, at, Some(model.name()))));
             }

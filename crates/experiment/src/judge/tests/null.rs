@@ -184,10 +184,7 @@ fn assert_none(passing: &[String]) {
 
 fn assert_none_hold(value: Value, is_about: fn(&Experiment) -> bool) {
     let mut all = Vec::new();
-    for experiment in Experiment::builtin()
-        .map(|name| Experiment::find(name).unwrap())
-        .filter(|experiment| is_about(experiment))
-    {
+    for experiment in Experiment::builtin().map(|name| Experiment::find(name).unwrap()).filter(is_about) {
         for (name, scale) in &experiment.scale {
             all.extend(passing(&experiment, scale.axis(), &without_aging(&experiment, name, value)));
         }
