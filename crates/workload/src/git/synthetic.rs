@@ -1,6 +1,5 @@
-//! A synthetic repository with a tree like that of a large C project, and commits that change it as its
-//! developers do: [`distributions`](super::distributions). The history is linear, and written as it is made:
-//! memory holds two bytes per line of the tree.
+//! A synthetic repository with a tree like that of a large C project, U-Boot, and commits that change it as its
+//! developers do. The history is linear, and written as it is made: memory holds two bytes per line of the tree.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
