@@ -5,10 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::Duration;
-
-use sha2::{Digest as _, Sha256};
 
 use super::command::die_with_parent;
 use super::repository::Repository;
@@ -129,7 +126,7 @@ impl<'a> Url<'a> {
         git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         let mut child = die_with_parent(&mut git).spawn().map_err(fail)?;
         let status: ExitStatus = loop {
-            if let Some(status) = child.try_wait().map_err(fail)? {
+            if let Some(status) = disk::wait_timeout(&mut child, Duration::from_millis(50)).map_err(fail)? {
                 break status;
             }
             if disk::interrupted() {
@@ -137,7 +134,6 @@ impl<'a> Url<'a> {
                 let _ = child.wait();
                 return Err(Error::Interrupted);
             }
-            thread::sleep(Duration::from_millis(20));
         };
         if status.success() {
             return Ok(());
@@ -167,9 +163,8 @@ impl<'a> Url<'a> {
         let end = self.shown.rsplit('/').next().unwrap_or_default().trim_end_matches(".git");
         let plain: String =
             end.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_').take(40).collect();
-        let digest = Sha256::digest(self.shown.as_bytes());
-        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        format!("{plain}-{digest}.git")
+        let digest = disk::Digest::of(self.shown.as_bytes()).to_string();
+        format!("{plain}-{}.git", &digest[..16])
     }
 
     fn fail(&self, why: String) -> Error {

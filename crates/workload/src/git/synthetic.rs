@@ -383,6 +383,15 @@ mod tests {
     }
 
     #[test]
+    fn history_that_is_cut_off_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        sample::begin(dir.path()).unwrap();
+        let cut = |_: &mut dyn Write| Err(io::Error::other("cut off"));
+        let ended = git_reading(sample::ACTION, dir.path(), ["fast-import", "--quiet"], cut);
+        assert!(ended.unwrap_err().to_string().contains("cut off"));
+    }
+
+    #[test]
     fn seed_names_the_commits() {
         let dir = tempfile::tempdir().unwrap();
         let last = |name: &str, files, commits, seed| {
