@@ -35,13 +35,13 @@ struct Url<'a> {
 impl<'a> Url<'a> {
     fn parse(text: &'a str) -> Option<Url<'a>> {
         let (scheme, rest) = text.split_once("://")?;
-        let host_end = rest.find('/').unwrap_or(rest.len());
-        let (user, place) = match rest[..host_end].rfind('@') {
-            Some(at) => (Some(&rest[..at]), &rest[at + 1..]),
-            None => (None, rest),
-        };
-        let place = place.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        Some(Url { scheme, whole: text, user, shown: format!("{scheme}://{place}") })
+        let host = rest.split('/').next()?;
+        Some(Url {
+            scheme,
+            whole: text,
+            user: host.rsplit_once('@').map(|(user, _)| user),
+            shown: input::without_secrets(text).trim_end_matches('/').to_owned(),
+        })
     }
 
     /// The clone of this URL.
