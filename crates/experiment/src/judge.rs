@@ -39,7 +39,7 @@ impl Judge<'_> {
             vec![LineVerdict::untold(String::new(), claim.missing.clone())]
         } else if !claim.order.is_empty() {
             self.orders(claim, &lines)
-        } else if claim.reorders {
+        } else if claim.is_ranking() {
             self.reorderings(claim, &lines)
         } else if claim.correlates_with.is_some() {
             self.correlations(claim)
@@ -48,7 +48,12 @@ impl Judge<'_> {
                 .collect()
         } else {
             let name = |line: &Line| line.name(depends_on_disk(claim));
-            lines.iter().map(|line| value::verdict(claim, name(line), self.value(claim, line))).collect()
+            let values = lines.iter().map(|line| (name(line), self.value(claim, line)));
+            let judged = match claim.extreme {
+                None => values.collect(),
+                Some(extreme) => value::extreme(extreme, values).into_iter().collect::<Vec<_>>(),
+            };
+            judged.into_iter().map(|(name, value)| value::verdict(claim, name, value)).collect()
         };
         Judged::new(claim, of_lines)
     }

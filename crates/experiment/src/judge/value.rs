@@ -2,9 +2,12 @@
 
 use super::verdict::{LineVerdict, Verdict, told};
 use super::{Judge, MARGIN};
-use crate::claim::{At, Bounds, Claim, Over, Place, Published, TOLERANCE};
+use crate::claim::{At, Bounds, Claim, Extreme, Over, Place, Published, TOLERANCE};
 use crate::line::Line;
 use results::{Estimate, measures};
+
+/// The name of a line, and its value or why it has none.
+type Named = (String, Result<(String, Estimate), String>);
 
 /// The coordinates of a value.
 #[derive(Clone)]
@@ -90,6 +93,16 @@ impl Judge<'_> {
         }
         words + if claim.change { ", change" } else { "" }
     }
+}
+
+/// The line with the least or greatest mean, or the first without a value, because the extreme could be there.
+pub(super) fn extreme(extreme: Extreme, values: impl Iterator<Item = Named>) -> Option<Named> {
+    let rank = |value: &Result<(String, Estimate), String>| match (value, extreme) {
+        (Err(_), _) => f64::NEG_INFINITY,
+        (Ok((_, estimate)), Extreme::Least) => estimate.mean,
+        (Ok((_, estimate)), Extreme::Greatest) => -estimate.mean,
+    };
+    values.min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other)))
 }
 
 /// The verdict on the value of a line.
