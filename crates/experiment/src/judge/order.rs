@@ -1,7 +1,7 @@
 //! Claims about an order.
 
 use super::verdict::{LineVerdict, Verdict};
-use super::{Judge, MARGIN, depends_on_disk, groups};
+use super::{Judge, depends_on_disk, groups, margin};
 use crate::claim::{Claim, Dimension};
 use crate::line::Line;
 use results::{Sample, Told, Words};
@@ -106,10 +106,11 @@ impl Judge<'_> {
         };
         let ratio = sample(one)?.ratio_to(&sample(other)?);
         let ratio = ratio.ok_or_else(|| format!("{} is not positive", claim.measure))?;
+        let margin = margin(&claim.measure);
         Ok(match ratio.ends() {
             Some(_) => results::Verdict::on(&ratio, WORDS).told,
-            None if ratio.mean > 1.0 + MARGIN => Told::More,
-            None if ratio.mean < 1.0 / (1.0 + MARGIN) => Told::Less,
+            None if ratio.mean > 1.0 + margin => Told::More,
+            None if ratio.mean < 1.0 / (1.0 + margin) => Told::Less,
             None => Told::CannotBeTold,
         })
     }

@@ -158,6 +158,18 @@ fn claims_are_judged_by_file_system_and_disk_and_the_worst_decides() {
 }
 
 #[test]
+fn rates_of_single_agings_tell_no_small_effect() {
+    let rate = measures::OPERATIONS_RATIO.name;
+    let verdict = |ratio: f64| {
+        let mut one = at("xfs", "hdd", "", 1, 0.5, 1.0);
+        one.values.insert(rate.to_owned(), ratio);
+        let claim = Claim { change: true, published: Some(Published::Figure(-0.13)), ..claim(rate) };
+        judge(&claim, &outcome(vec![one])).verdict
+    };
+    assert_eq!([0.95, 0.91, 0.88, 0.8].map(verdict), [CannotBeTold, CannotBeTold, Holds, TrendOnly]);
+}
+
+#[test]
 fn extreme_of_all_lines_is_judged_alone() {
     let four = [("ext4", 0.95), ("xfs", 0.9)].map(|(fs, cost)| {
         ["hdd", "ssd"].map(|disk| at(fs, disk, "", 1, 0.5, if disk == "ssd" { cost } else { 1.2 }))

@@ -1,7 +1,7 @@
 //! Claims about a value.
 
 use super::verdict::{LineVerdict, Verdict, told};
-use super::{Judge, MARGIN};
+use super::{Judge, margin};
 use crate::claim::{At, Bounds, Claim, Extreme, Over, Place, Published, TOLERANCE};
 use crate::line::Line;
 use results::{Estimate, measures};
@@ -124,7 +124,7 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
         claim.published.map(|published| format!("published: {}", published.told())),
         trend.map(|trend| format!("trend: {}", trend.told())),
     ]);
-    let margin = MARGIN * claim.divisions().max(1) as f64;
+    let margin = margin(&claim.measure) * claim.divisions().max(1) as f64;
     let within = |bounds| within(estimate, bounds, claim.neutral().map(|neutral| (neutral, margin)));
     let follows = trend.map_or(Some(true), within);
     let equals = match claim.published {

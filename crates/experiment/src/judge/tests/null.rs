@@ -13,17 +13,8 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 /// The coordinates of a measurement: file system, disk and setting; side; round; seed.
 type Position<'p> = ([&'p str; 3], &'p str, u64, u64);
 
-/// What a measure is where nothing aged, with this much noise.
-type Value = fn(&str, Position, f64) -> f64;
-
-/// The rates of benchmarks.
-const RATES: [Measure; 2] = [measures::OPERATIONS_PER_S, measures::OPERATIONS_RATIO];
-
-/// The noise of a measure: rates differ by this much between runs of some seconds, at scale small, and hardly between those of minutes.
-fn noise(measure: &str, scale: &str) -> f64 {
-    let is_rate = RATES.iter().any(|rate| rate.name == measure);
-    if is_rate && scale == "small" { 0.05 } else { 0.01 }
-}
+/// What a measure is where nothing aged.
+type Value = fn(&str, Position) -> f64;
 
 /// The measures that compare two sides: 0 where these are alike.
 const COMPARING: [Measure; 5] = [
@@ -43,7 +34,7 @@ const MEASURED: [&str; 6] =
     ["smith97-fig1", "smith97-fig2", "smith97-fig5", "smith97-fig6", "smith97-fig7", "smith97-fig8"];
 
 /// The same for all file systems, disks, settings, rounds and sides.
-fn equal(measure: &str, _at: Position, _noise: f64) -> f64 {
+fn equal(measure: &str, _at: Position) -> f64 {
     if is_comparing(measure) {
         return 0.0;
     }
@@ -54,23 +45,24 @@ fn equal(measure: &str, _at: Position, _noise: f64) -> f64 {
     }
 }
 
-/// File systems, disks and settings differ, but rounds, sides and seeds by noise only. Shares are within 0.01 of the best, other measures
+/// File systems, disks and settings differ, but rounds, sides and seeds by noise only, of half the margin of
+/// their measure. Shares are within 0.01 of the best, other measures
 /// within three times of 100.
-fn different(measure: &str, at: Position, noise: f64) -> f64 {
-    differing(measure, at, noise, 1.0)
+fn different(measure: &str, at: Position) -> f64 {
+    differing(measure, at, 1.0)
 }
 
 /// The same, with all differences the other way around.
-fn reversed(measure: &str, at: Position, noise: f64) -> f64 {
-    differing(measure, at, noise, -1.0)
+fn reversed(measure: &str, at: Position) -> f64 {
+    differing(measure, at, -1.0)
 }
 
-fn differing(measure: &str, at: Position, noise: f64, sign: f64) -> f64 {
+fn differing(measure: &str, at: Position, sign: f64) -> f64 {
     let (line, ..) = at;
     if is_comparing(measure) {
         return 0.0;
     }
-    let noise = 1.0 + noise * random(&(measure, at));
+    let noise = 1.0 + margin(measure) / 2.0 * random(&(measure, at));
     match measures::find(measure) {
         Some(found) if found.unit == "ratio" => noise,
         Some(found) if found.unit == "share" => {
@@ -100,8 +92,8 @@ fn filled(measure: &str) -> Option<f64> {
 }
 
 /// All measurements of an experiment, if nothing aged.
-fn without_aging(experiment: &Experiment, size: &str, value: Value) -> (Vec<Line>, Outcome) {
-    let scale = &experiment.scale[size];
+fn without_aging(experiment: &Experiment, scale: &str, value: Value) -> (Vec<Line>, Outcome) {
+    let scale = &experiment.scale[scale];
     let named = experiment.claim.iter().flat_map(|claim| {
         let over = claim.over.iter().filter_map(|over| over.measure.clone());
         over.chain(claim.correlates_with.clone()).chain([claim.measure.clone()])
@@ -127,8 +119,7 @@ fn without_aging(experiment: &Experiment, size: &str, value: Value) -> (Vec<Line
                 let line = |measure: &str| if is_by_disk(measure) { disk.as_str() } else { "" };
                 let of = |measure: &String| {
                     let at = ([fs.as_str(), line(measure), &variant.name], side, round, seed);
-                    let value = || value(measure, at, noise(measure, size));
-                    (measure.clone(), filled(measure).unwrap_or_else(value))
+                    (measure.clone(), filled(measure).unwrap_or_else(|| value(measure, at)))
                 };
                 let (fs, disk, option, side) =
                     (fs.clone(), disk.clone(), variant.name.clone(), side.to_owned());
