@@ -45,9 +45,8 @@ fn equal(measure: &str, _at: Position) -> f64 {
     }
 }
 
-/// File systems, disks and settings differ, but rounds, sides and seeds by noise only, of half the margin of
-/// their measure. Shares are within 0.01 of the best, other measures
-/// within three times of 100.
+/// File systems, disks and settings differ, but rounds, sides and seeds by noise only: by half the margin of the measure, 1 %, or 5 % of
+/// rates. Shares are within 0.01 of the best, other measures within three times of 100.
 fn different(measure: &str, at: Position) -> f64 {
     differing(measure, at, 1.0)
 }
