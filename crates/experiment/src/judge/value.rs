@@ -1,10 +1,13 @@
 //! Claims about a value.
 
 use super::verdict::{LineVerdict, Verdict, told};
-use super::{Judge, MARGIN};
-use crate::claim::{At, Bounds, Claim, Over, Place, Published, TOLERANCE};
+use super::{Judge, margin};
+use crate::claim::{At, Bounds, Claim, Extreme, Over, Place, Published, TOLERANCE};
 use crate::line::Line;
 use results::{Estimate, measures};
+
+/// The name of a line, and its value or why it has none.
+type Named = (String, Result<(String, Estimate), String>);
 
 /// The coordinates of a value.
 #[derive(Clone)]
@@ -92,6 +95,16 @@ impl Judge<'_> {
     }
 }
 
+/// The line with the least or greatest mean, or the first without a value, because the extreme could be there.
+pub(super) fn extreme(extreme: Extreme, values: impl Iterator<Item = Named>) -> Option<Named> {
+    let rank = |value: &Result<(String, Estimate), String>| match (value, extreme) {
+        (Err(_), _) => f64::NEG_INFINITY,
+        (Ok((_, estimate)), Extreme::Least) => estimate.mean,
+        (Ok((_, estimate)), Extreme::Greatest) => -estimate.mean,
+    };
+    values.min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other)))
+}
+
 /// The verdict on the value of a line.
 pub(super) fn verdict(claim: &Claim, line: String, value: Result<(String, Estimate), String>) -> LineVerdict {
     match value {
@@ -111,7 +124,7 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
         claim.published.map(|published| format!("published: {}", published.told())),
         trend.map(|trend| format!("trend: {}", trend.told())),
     ]);
-    let margin = MARGIN * claim.divisions().max(1) as f64;
+    let margin = margin(&claim.measure) * claim.divisions().max(1) as f64;
     let within = |bounds| within(estimate, bounds, claim.neutral().map(|neutral| (neutral, margin)));
     let follows = trend.map_or(Some(true), within);
     let equals = match claim.published {
