@@ -109,6 +109,27 @@ fn each_file_system_is_made_measured_and_removed() {
 }
 
 #[test]
+fn read_ahead_can_be_turned_off() {
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
+        }
+        let session = Session::begin().unwrap();
+        // In memory, where `mkfs` makes requests that the image does not support, so that limits of its device change.
+        let dir = testing::dir_in_memory();
+        for kind in kernel_file_systems() {
+            let config = VolumeConfig { read_ahead_kb: 0, ..config(kind, dir.path()) };
+            let mut target = make(&session, &config).unwrap();
+            assert_eq!(read_ahead_kb(target.as_ref()), "0", "{}", kind.name());
+            target.drop_caches().unwrap();
+            assert_eq!(read_ahead_kb(target.as_ref()), "0", "{}", kind.name());
+            target.close().unwrap();
+            std::fs::remove_file(config.location.path()).unwrap();
+        }
+    });
+}
+
+#[test]
 fn unused_extents_can_be_overwritten() {
     testing::in_own_process(|| {
         if !testing::is_root() {

@@ -247,6 +247,14 @@ fn agings_are_judged_by_the_interval_of_their_mean() {
         (CannotBeTold, "trend: above 3.1: within the interval of 3 agings")
     );
     assert_eq!(judged(2.5, &costs([1.0, 3.0, 9.0])).verdict, CannotBeTold, "the agings differ too much");
+    let published = |published, trend, all: &Outcome| {
+        judge(&Claim { published: Some(published), trend, ..claim(COST) }, all).verdict
+    };
+    let (figure, range) = (Published::Figure(2.7), Published::Range([2.8, 4.0]));
+    assert_eq!(published(figure, above(1.0), &near), Holds);
+    assert_eq!(published(range, above(1.0), &near), TrendOnly, "a part of the interval is below");
+    assert_eq!(published(range, None, &near), CannotBeTold);
+    assert_eq!(published(Published::Range([4.0, 5.0]), None, &near), DoesNotHold);
 }
 
 #[test]

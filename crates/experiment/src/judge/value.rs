@@ -130,8 +130,11 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
     let equals = match claim.published {
         None => Some(true),
         Some(Published::Bound(bounds)) => within(bounds),
-        Some(Published::Range([low, high])) => Some((low..=high).contains(&estimate.mean)),
-        Some(Published::Figure(figure)) => Some((estimate.mean - figure).abs() <= TOLERANCE * figure.abs()),
+        Some(Published::Range(range)) => inside(estimate, range),
+        Some(Published::Figure(figure)) => {
+            let off = TOLERANCE * figure.abs();
+            inside(estimate, [figure - off, figure + off])
+        }
     };
     match (follows, equals) {
         (Some(false), _) => (Verdict::DoesNotHold, asked),
@@ -146,6 +149,16 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
             };
             (Verdict::CannotBeTold, format!("{asked}: {why}"))
         }
+    }
+}
+
+/// Whether a value is in a published range, ends included: its whole interval over the agings. `None` if only a part of the interval is.
+fn inside(estimate: &Estimate, [least, greatest]: [f64; 2]) -> Option<bool> {
+    let (low, high) = estimate.ends().unwrap_or((estimate.mean, estimate.mean));
+    match () {
+        () if least <= low && high <= greatest => Some(true),
+        () if high < least || greatest < low => Some(false),
+        () => None,
     }
 }
 
