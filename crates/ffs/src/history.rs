@@ -7,7 +7,8 @@
 //! twelfth of the steady traffic, the rest is created and deleted within a day in the four most active directories of the day; a tenth
 //! full at the start, rising to the final fullness on day 130.
 
-use crate::geometry::BLOCK_BYTES;
+use crate::fast::kept_fragments;
+use crate::geometry::{BLOCK_BYTES, DATA_SHARE, FRAGMENT_BYTES, Geometry};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::collections::VecDeque;
@@ -21,12 +22,13 @@ const GIB: u64 = 1 << 30;
 /// The day of these on which the final fullness is reached.
 const FULL_DAY: u64 = 130;
 const FIRST_FULLNESS: f64 = 0.10;
-/// The final fullness, as published.
+/// The final fullness, as published: 92.3 MB are 14.5 % of the allocated space (section 4), which is then 65 % of the data blocks.
 pub const FINAL_FULLNESS: f64 = 0.65;
 const BYTES_A_DIRECTORY: u64 = 16 << 20;
 const POPULARITY_SPREAD: f64 = 0.5;
-/// Sizes: median in bytes and spread of the logarithm. Means of 19 KB and 127 KB, for long-lived and short-lived files.
+/// Sizes: median in bytes and spread of the logarithm, of new long-lived files, of changed ones, and of short-lived files.
 const LONG_LIVED: (f64, f64) = (2_700.0, 2.0);
+const CHANGED: (f64, f64) = (2_700.0, 2.0);
 const SHORT_LIVED: (f64, f64) = (8_192.0, 2.35);
 const LARGEST: f64 = 16_777_216.0;
 /// One in this many files has a size that is a multiple of the block, as one in eight would have by chance if sizes were multiples of the
@@ -36,6 +38,8 @@ const WHOLE_EVERY: u64 = 8;
 const MEAN_LIFE: f64 = 60.0;
 /// Number of most active directories of a day.
 const ACTIVE: usize = 4;
+/// Steps with long-lived files, of a thousand.
+const LONG_LIVED_STEPS: u64 = 100;
 /// Percentage of steps with long-lived files that change one; and of these, the percentage that change one of the most recent.
 const CHANGES: u64 = 60;
 const AGAIN: u64 = 70;
@@ -45,7 +49,8 @@ const AGAIN: u64 = 70;
 pub struct HistoryShape {
     /// The number of days; each ends with a checkpoint.
     pub days: u64,
-    /// The final fullness, from 0 to 1, reached after the same share of the days as in the published history.
+    /// The final fullness, from 0 to 1: the share of the data blocks of the Fast File System that files use, with fragments and indirect
+    /// blocks. It is reached after the same share of the days as in the published history.
     pub final_fullness: f64,
 }
 
@@ -67,6 +72,7 @@ pub struct History {
     active: Vec<u32>,
     day: u64,
     done_today: u64,
+    /// The long-lived files, with the space that each uses.
     live: Vec<(FileId, DirId, u64)>,
     live_bytes: u64,
     /// Short-lived files, ordered by their deletion time, counted in operations.
@@ -140,6 +146,11 @@ impl History {
         first + (final_fullness - first) * share
     }
 
+    /// The space that long-lived files use today.
+    fn wanted_bytes(&self) -> u64 {
+        (self.fullness_today() * DATA_SHARE * self.capacity_bytes as f64) as u64
+    }
+
     /// The day on which the final fullness is reached.
     fn full_day(&self) -> u64 {
         (FULL_DAY * self.shape.days).div_ceil(HISTORY_DAYS)
@@ -154,24 +165,24 @@ impl History {
 
     /// One step with long-lived files: creates, deletes or changes one, to reach the fullness of the day.
     fn step_long_lived(&mut self, fills: bool) {
-        let wanted = (self.fullness_today() * self.capacity_bytes as f64) as u64;
+        let wanted = self.wanted_bytes();
         if !fills && !self.live.is_empty() && self.below(100) < CHANGES {
             return self.change();
         }
         if self.live_bytes < wanted {
             let (parent, size) = (self.directory(), self.size(self.next_file, LONG_LIVED));
             let file = self.create(parent, size);
-            self.live.push((file, parent, size));
-            self.live_bytes += size;
+            self.live.push((file, parent, used_bytes(size)));
+            self.live_bytes += used_bytes(size);
         } else if !self.live.is_empty() {
             let at = self.below(self.live.len() as u64) as usize;
-            let (file, parent, size) = self.live.swap_remove(at);
-            self.live_bytes -= size;
+            let (file, parent, used) = self.live.swap_remove(at);
+            self.live_bytes -= used;
             self.ready.push_back(Op::Delete { file, parent });
         }
     }
 
-    /// Rewrites a file with a new size from the same distribution, most likely one of the newest twentieth.
+    /// Rewrites a file with a new size, most likely one of the newest twentieth.
     fn change(&mut self) {
         let count = self.live.len() as u64;
         let at = if self.below(100) < AGAIN {
@@ -179,10 +190,10 @@ impl History {
         } else {
             self.below(count)
         };
-        let size = self.size(self.live[at as usize].0.0, LONG_LIVED);
-        let (file, parent, old) = &mut self.live[at as usize];
-        self.live_bytes = self.live_bytes + size - *old;
-        *old = size;
+        let size = self.size(self.live[at as usize].0.0, CHANGED);
+        let (file, parent, used) = &mut self.live[at as usize];
+        self.live_bytes = self.live_bytes + used_bytes(size) - *used;
+        *used = used_bytes(size);
         let (file, parent) = (*file, *parent);
         self.ready.push_back(Op::Truncate { file, parent, size: 0 });
         self.ready.push_back(Op::Append { file, parent, len: size });
@@ -207,9 +218,7 @@ impl History {
             self.active.push(directory);
         }
         // Reaches the fullness of the day first.
-        while self.day <= self.full_day()
-            && (self.live_bytes as f64) < self.fullness_today() * self.capacity_bytes as f64
-        {
+        while self.day <= self.full_day() && self.live_bytes < self.wanted_bytes() {
             self.step_long_lived(true);
         }
     }
@@ -234,7 +243,7 @@ impl History {
             self.ready.push_back(Op::Delete { file, parent });
             self.done_today += 1;
         }
-        if self.below(100) < 10 {
+        if self.below(1000) < LONG_LIVED_STEPS {
             self.step_long_lived(false)
         } else {
             self.step_short_lived()
@@ -257,6 +266,12 @@ impl Source for History {
         }
         Ok(())
     }
+}
+
+/// The space of a file of `size` bytes on the Fast File System: its fragments or blocks, and its indirect blocks.
+fn used_bytes(size: u64) -> u64 {
+    let indirect = Geometry::indirect_blocks(size.div_ceil(BLOCK_BYTES) as u32);
+    u64::from(kept_fragments(size)) * FRAGMENT_BYTES + u64::from(indirect) * BLOCK_BYTES
 }
 
 /// A random number below `n`.

@@ -8,12 +8,14 @@ mod baseline;
 mod best_cluster;
 mod no_switch;
 mod original;
+mod own_group;
 mod smart_frag;
 
 pub use baseline::Baseline;
 pub use best_cluster::BestCluster;
 pub use no_switch::NoSwitch;
 pub use original::Original;
+pub use own_group::OwnGroup;
 pub use smart_frag::SmartFrag;
 
 use crate::fast::Groups;
@@ -63,8 +65,8 @@ pub trait Policy: Clone + Send {
         groups.first_cluster_from(from, len)
     }
 
-    /// Whether the fragments at the end of a file go directly behind its last block if possible, rather than into the shortest free run of
-    /// fragments.
+    /// Whether the fragments at the end of a file go directly behind its last block if the next block is free, rather than into the shortest free
+    /// run of fragments.
     fn tail_follows_block(&self) -> bool {
         false
     }
