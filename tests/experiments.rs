@@ -459,6 +459,7 @@ fn snapshots_of_a_simulated_file_system_are_replayed_on_another() {
         ("fs = [\"ffs\"]", "fs = [\"extents\"]", "cannot be replayed by cylinder group"),
         ("by = \"day\"", "days = 214", "no day 215"),
         ("by = \"day\"", "concurrency = 0", "concurrency"),
+        ("by = \"day\"", "short_lived_scale = 0", "short_lived_scale"),
     ] {
         std::fs::write(lab.path().join("bad.toml"), short.replace(from, to)).unwrap();
         lab.refused("run bad.toml --work work", said);
