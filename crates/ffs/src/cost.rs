@@ -179,6 +179,18 @@ mod tests {
     }
 
     #[test]
+    fn indirect_block_is_written_twice() {
+        let mut volume = Volume::new(FastFs::new(Geometry::of(64 << 20).unwrap(), SmartFrag));
+        let file = FileId(1);
+        volume.apply(&Op::Create { file, parent: ROOT, size: 104 << 10, content: Content::Written }).unwrap();
+        let layout = volume.layout_of(file).unwrap();
+        let mut cost = Cost::new(volume.allocator(), &Model::find("hdd-1994").unwrap());
+        cost.create(&layout, &volume.layout_of_directory(ROOT).unwrap());
+        // The inode, the directory, 64 KB, 32 KB and 8 KB of data, and the indirect block before and behind them.
+        assert_eq!(cost.pricing.finish().writes.requests, 2 + 3 + 2);
+    }
+
+    #[test]
     fn fragments_are_a_request_and_small_files_are_written_block_by_block() {
         assert_eq!(requests(24), (1, 3));
         assert_eq!(requests(28), (2, 4));

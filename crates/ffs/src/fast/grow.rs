@@ -83,7 +83,12 @@ impl<P: Policy> FastFs<P> {
         }
         let filled = self.fill(file, first, end, preferred)?;
         if gathers {
-            let preferred = if begin == first { filled } else { self.preferred(file, begin) };
+            let preferred = match () {
+                () if begin == first => filled,
+                // A section keeps its group.
+                () if self.moves_on(begin) => file.find(begin * FRAGMENTS).map_or(filled, |(at, _)| at / FRAGMENTS),
+                () => self.preferred(file, begin),
+            };
             self.gather(file, begin, end, preferred);
         }
         Ok(end)

@@ -47,7 +47,11 @@ fn age(policy: &str) -> Aged {
 fn history_has_the_published_shape() {
     let [baseline, ..] = &*AGED;
     assert!((1_250_000..1_450_000).contains(&baseline.operations), "{}", baseline.operations);
-    assert!((30_000..38_000).contains(&baseline.measures.files), "{}", baseline.measures.files);
+    assert!((32_000..36_000).contains(&baseline.measures.files), "{}", baseline.measures.files);
+    // 13 % of the files are split; 65 % of the blocks for data are in use.
+    let share = baseline.measures.split_file_share;
+    assert!((0.11..0.15).contains(&share), "{share}");
+    assert!((0.64..0.67).contains(&baseline.measures.fullness), "{}", baseline.measures.fullness);
     assert_eq!(
         baseline.measures.by_size.iter().map(|class| class.files).sum::<u64>(),
         baseline.measures.files
@@ -74,7 +78,7 @@ fn smart_frag_places_file_ends_next_to_their_blocks() {
     let [baseline, _, smart_frag] = &*AGED;
     let others = |aged: &Aged| aged.measures.layout_score_others.unwrap();
     assert!(
-        others(baseline) < 0.8 && others(smart_frag) > 0.95,
+        others(baseline) < 0.8 && others(smart_frag) > 0.9,
         "{} {}",
         others(baseline),
         others(smart_frag)
