@@ -86,7 +86,9 @@ impl<P: Policy> FastFs<P> {
             let preferred = match () {
                 () if begin == first => filled,
                 // A section keeps its group.
-                () if self.moves_on(begin) => file.find(begin * FRAGMENTS).map_or(filled, |(at, _)| at / FRAGMENTS),
+                () if self.moves_on(begin) => {
+                    file.find(begin * FRAGMENTS).map_or(filled, |(at, _)| at / FRAGMENTS)
+                }
                 () => self.preferred(file, begin),
             };
             self.gather(file, begin, end, preferred);

@@ -18,6 +18,8 @@ impl Policy for OwnGroup {
 
     fn section_group(&self, groups: &Groups, own: u32) -> Option<u32> {
         let least = groups.total().blocks / groups.count();
-        (0..groups.count()).map(|step| (own + step) % groups.count()).find(|&group| groups.summary(group).blocks >= least)
+        (0..groups.count())
+            .map(|step| (own + step) % groups.count())
+            .find(|&group| groups.summary(group).blocks >= least)
     }
 }
