@@ -26,9 +26,9 @@ const FIRST_FULLNESS: f64 = 0.10;
 /// The final fullness, as published: 92.3 MB are 14.5 % of the allocated space (section 4), which is then 65 % of the data blocks.
 pub const FINAL_FULLNESS: f64 = 0.65;
 const BYTES_A_DIRECTORY: u64 = 16 << 20;
-const POPULARITY_SPREAD: f64 = 1.0;
+const POPULARITY_SPREAD: f64 = 1.55;
 /// Sizes: median in bytes and spread of the logarithm, of new long-lived files, of changed ones, and of short-lived files.
-const LONG_LIVED: (f64, f64) = (1_300.0, 2.0);
+const LONG_LIVED: (f64, f64) = (1_200.0, 2.0);
 const CHANGED: (f64, f64) = (4_100.0, 2.0);
 const SHORT_LIVED: (f64, f64) = (9_900.0, 2.35);
 const LARGEST: f64 = 16_777_216.0;
