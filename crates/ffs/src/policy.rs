@@ -8,14 +8,12 @@ mod baseline;
 mod best_cluster;
 mod no_switch;
 mod original;
-mod own_group;
 mod smart_frag;
 
 pub use baseline::Baseline;
 pub use best_cluster::BestCluster;
 pub use no_switch::NoSwitch;
 pub use original::Original;
-pub use own_group::OwnGroup;
 pub use smart_frag::SmartFrag;
 
 use crate::fast::Groups;
