@@ -26,7 +26,7 @@ numbers <- dbGetQuery(db, "
     json_extract(parameters, '$.round') AS round
   FROM measurement JOIN run ON run.id = measurement.run
   WHERE state = 'done' AND kind IN ('checkpoint', 'compare')
-    AND (measure LIKE 'modelled_s_per_gib%' OR (kind = 'compare' AND measure = 'scan_s_per_gib'))")
+    AND (measure LIKE 'modelled_s_per_gib%' OR (kind = 'checkpoint' AND measure = 'dynamic_layout_score') OR (kind = 'compare' AND measure = 'scan_s_per_gib'))")
 dbDisconnect(db)
 if (nrow(numbers) == 0) stop(store, " holds no costs of `reproduce` or `compare`")
 
@@ -51,7 +51,7 @@ both <- function(name, width, height, draw) {
   cat(file, ".pdf, .svg\n", sep = "")
 }
 
-by_round <- function(rows, title) {
+by_round <- function(rows, title, label) {
   conditions <- unique(rows[c("condition", "subject")])
   lines <- lapply(seq_len(nrow(conditions)), function(i) {
     own <- rows[rows$condition == conditions$condition[i] & rows$subject == conditions$subject[i], ]
@@ -60,7 +60,7 @@ by_round <- function(rows, title) {
   })
   all <- do.call(rbind, lines)
   top <- max(all$mean, all$high, na.rm = TRUE)
-  plot(NA, xlim = range(all$round), ylim = c(0, top * 1.25), xlab = "round", ylab = "cost (s/GiB)", main = title)
+  plot(NA, xlim = range(all$round), ylim = c(0, top * 1.25), xlab = "round", ylab = label, main = title)
   for (i in seq_along(lines)) with(lines[[i]], {
     lines(round, mean, type = "o", col = i, pch = i)
     seen <- !is.na(low) & high > low
@@ -96,13 +96,19 @@ checkpoints <- numbers[numbers$kind == "checkpoint", ]
 for (name in unique(paste(checkpoints$figure, checkpoints$scale))) {
   own <- checkpoints[paste(checkpoints$figure, checkpoints$scale) == name, ]
   # A checkpoint that was measured again replaces the earlier one.
-  place <- paste(own$condition, own$round, own$seed, own$disk, own$subject)
+  place <- paste(own$condition, own$round, own$seed, own$disk, own$subject, own$measure)
   own <- own[own$run == ave(own$run, place, FUN = max), ]
-  own <- aggregate(value ~ condition + round + seed + disk + subject + run, own, mean)
+  own <- aggregate(value ~ condition + round + seed + disk + subject + run + measure, own, mean)
+  score <- own[own$measure == "dynamic_layout_score", ]
+  own <- own[own$measure == "modelled_s_per_gib", ]
+  if (nrow(own) == 0) next
   disks <- unique(own$disk)
-  both(paste0(name, "-cost"), 5 * length(disks), 4, function() {
-    par(mfrow = c(1, length(disks)))
-    for (disk in disks) by_round(own[own$disk == disk, ], trimws(paste(name, disk)))
+  # The cost on each disk, and the score beside it (Conway et al. 2017, Figure 5).
+  panels <- length(disks) + (nrow(score) > 0)
+  both(paste0(name, "-cost"), 5 * panels, 4, function() {
+    par(mfrow = c(1, panels))
+    for (disk in disks) by_round(own[own$disk == disk, ], trimws(paste(name, disk)), "cost (s/GiB)")
+    if (nrow(score) > 0) by_round(score, name, "dynamic layout score")
   })
   last <- own[own$round == max(own$round), ]
   last$label <- trimws(paste(last$condition, last$disk))
