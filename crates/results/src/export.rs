@@ -20,8 +20,8 @@ pub enum Format {
     Json,
 }
 
-/// The text columns, followed by the numeric columns.
-const TEXT: [&str; 14] = [
+/// The text columns; between `run` and the numeric ones.
+const TEXT: [&str; 21] = [
     "kind",
     "name",
     "state",
@@ -29,10 +29,17 @@ const TEXT: [&str; 14] = [
     "finished",
     "tool",
     "command",
-    "seed",
-    "parameters",
     "cpu",
     "kernel",
+    "seed",
+    "figure",
+    "scale",
+    "fs",
+    "setting",
+    "mkfs_opts",
+    "mount_opts",
+    "disk",
+    "round",
     "subject",
     "measure",
     "unit",
@@ -57,8 +64,15 @@ pub fn export(store: &Store, format: Format, out: &mut (impl Write + Send)) -> R
 
 type Row = (Run, Measurement);
 
-fn text((run, m): &Row) -> [String; 14] {
+/// The text columns of one number; a column that its run does not have is empty.
+fn text((run, m): &Row) -> [String; 21] {
     let seed = run.seed.map(|s| s.to_string()).unwrap_or_default();
+    let first = |pointers: &[&str]| {
+        pointers.iter().find_map(|at| run.parameters.pointer(at).and_then(plain)).unwrap_or_default()
+    };
+    // Modelled numbers name their disk behind the measure.
+    let (measure, disk) = crate::measures::split(&m.measure);
+    let disk = disk.map_or_else(|| first(&["/disk/name", "/disk"]), str::to_owned);
     [
         run.kind.clone(),
         run.name.clone(),
@@ -67,21 +81,39 @@ fn text((run, m): &Row) -> [String; 14] {
         run.finished.clone().unwrap_or_default(),
         run.tool.clone(),
         run.command.clone(),
-        seed,
-        run.parameters.to_string(),
         run.machine.cpu.clone(),
         run.machine.kernel.clone(),
+        seed,
+        first(&["/figure", "/experiment/figure"]),
+        first(&["/scale"]),
+        first(&["/fs", "/made/fs"]),
+        first(&["/option/name"]),
+        first(&["/option/mkfs_opts", "/made/mkfs_opts"]),
+        first(&["/option/mount_opts", "/made/mount_opts"]),
+        disk,
+        first(&["/round"]),
         m.subject.clone(),
-        m.measure.clone(),
+        measure.to_owned(),
         m.unit.clone(),
     ]
+}
+
+/// The text of a string, a number or a list of them; nothing for other values.
+fn plain(value: &serde_json::Value) -> Option<String> {
+    match value {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        serde_json::Value::Array(values) => {
+            values.iter().map(plain).collect::<Option<Vec<_>>>().map(|texts| texts.join(" "))
+        }
+        _ => None,
+    }
 }
 
 fn json(rows: &[Row], out: &mut impl Write) -> std::io::Result<()> {
     let objects = rows.iter().map(|row| {
         let mut object: serde_json::Map<_, _> =
             TEXT.iter().zip(text(row)).map(|(name, value)| (name.to_string(), value.into())).collect();
-        object.insert("parameters".to_owned(), row.0.parameters.clone());
         object.insert("run".to_owned(), row.0.id.0.into());
         object.insert("repetition".to_owned(), row.1.repetition.into());
         object.insert("value".to_owned(), row.1.value.into());
@@ -124,7 +156,7 @@ fn parquet(rows: &[Row], out: &mut (impl Write + Send)) -> parquet::errors::Resu
         column.close()
     };
     number(rows.iter().map(|r| r.0.id.0).collect(), &mut group)?;
-    let texts: Vec<[String; 14]> = rows.iter().map(text).collect();
+    let texts: Vec<[String; 21]> = rows.iter().map(text).collect();
     for i in 0..TEXT.len() {
         let values: Vec<ByteArray> = texts.iter().map(|t| ByteArray::from(t[i].as_str())).collect();
         let mut column = group.next_column()?.expect("the schema has this column");
