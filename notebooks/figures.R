@@ -36,7 +36,7 @@ numbers$seed[is.na(numbers$seed)] <- ""
 numbers$condition <- trimws(paste(numbers$fs, numbers$option))
 numbers$round <- as.numeric(numbers$round)
 
-# One number for each aging: repeats of a checkpoint are the last ones.
+# Mean and 95 % t interval over agings; no interval for one.
 interval <- function(values) {
   n <- length(values)
   half <- if (n > 1) qt(0.975, n - 1) * sd(values) / sqrt(n) else NA
@@ -116,8 +116,11 @@ for (name in unique(paste(checkpoints$figure, checkpoints$scale))) {
   if (nrow(ratios) > 0) both(paste0(name, "-forest"), 7, 1.8 + 0.35 * length(unique(ratios$label)), function() forest(ratios, name))
 }
 
+# Comparisons of one name and seed are of one image: the last one counts, as one aging.
 compared <- numbers[numbers$kind == "compare", ]
 if (nrow(compared) > 0) {
+  image <- paste(compared$name, compared$seed)
+  compared <- compared[compared$run == ave(compared$run, image, FUN = max), ]
   compared$label <- trimws(paste(compared$name, compared$measure, compared$disk))
   ratios <- sides(compared)
   if (nrow(ratios) > 0) both("compare-forest", 7, 1.8 + 0.35 * length(unique(ratios$label)), function() forest(ratios, "comparisons"))
