@@ -1,6 +1,6 @@
 //! `senesce trace extract`: converts a git history into a trace that can be replayed on any machine.
 
-use crate::common::{Lab, Mounted};
+use crate::common::{Lab, Mounted, text};
 use std::fs;
 use workload::git::working_tree_digest;
 
