@@ -40,7 +40,7 @@ pub struct HowToRun {
     /// Scale: small (minutes) or paper (as published)
     #[arg(long, default_value = "small")]
     pub scale: String,
-    /// Git repository for the workloads [default: a synthetic one]
+    /// Git repository for the workloads: a path, or a URL, which is cloned once [default: a synthetic one]
     #[arg(long, value_name = "REPO")]
     pub repo: Option<PathBuf>,
     /// Agings of each setting, with consecutive seeds [default: as in the experiment]

@@ -3,6 +3,7 @@
 mod suite;
 
 use crate::args::{HowToRun, Reproduce, Run};
+use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
@@ -84,7 +85,7 @@ fn with_agings(experiment: Experiment, how: &HowToRun) -> Result<Experiment> {
 fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
     let experiment = with_agings(experiment, how)?;
     let experiment = match &how.repo {
-        Some(repository) => experiment.with_repository(&std::path::absolute(repository)?)?,
+        Some(repository) => experiment.with_repository(&workload::git::local(repository, note)?)?,
         None => experiment,
     };
     Ok(RunSpec {
