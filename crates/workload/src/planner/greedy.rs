@@ -140,7 +140,7 @@ impl Greedy {
         // At the end, no file is created or deleted whose absence or presence could not be made up for.
         let [room, spare] = match done > SETTLING {
             true => [most.saturating_sub(live), live.saturating_sub(least)],
-            false => [self.most_blocks.saturating_sub(live), live],
+            false => [self.most_blocks.saturating_sub(live), u64::MAX],
         };
         if creates {
             self.create_best(age, room).or_else(|| self.delete_best(spare))
