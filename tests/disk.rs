@@ -9,7 +9,10 @@ fn models_are_listed_shown_and_checked() {
     let models = lab.json("disk models");
     let names: Vec<_> =
         models.as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["ideal", "hdd-7200", "hdd-1994", "smr", "ssd-sata", "ssd-nvme"]);
+    assert_eq!(
+        names,
+        ["ideal", "hdd-7200", "hdd-1994", "hdd-wd20ears", "smr", "ssd-sata", "ssd-intel-320", "ssd-nvme"]
+    );
     assert_eq!(lab.json("disk show hdd-7200")["hdd"]["rpm"], 7200.0);
     // The printed model can be modified and used.
     let text =
@@ -51,7 +54,7 @@ fn recorded_scan_is_priced_like_the_probe() {
     assert_eq!(hdd["priced"]["reads"]["requests"], probed["scans"][0]["dynamic_layout"]["requests"]);
     assert!(hdd["priced"]["reads"]["bytes"].as_u64().unwrap() >= 5_000_000);
     // The probe and the pricing of the log agree.
-    let gib = probed["census"]["allocated_bytes"].as_f64().unwrap() / (1u64 << 30) as f64;
+    let gib = probed["census"]["ext4_bytes"].as_f64().unwrap() / (1u64 << 30) as f64;
     let probed_s = probed["scans"][0]["modelled_s_per_gib"]["hdd-7200"].as_f64().unwrap() * gib;
     assert!((hdd["total_s"].as_f64().unwrap() / probed_s - 1.0).abs() < 1e-9, "{hdd} {probed}");
     assert_eq!(on("ideal")["total_s"], 0.0);

@@ -384,6 +384,20 @@ fn repeats_of_the_metadata_benchmark_are_rounds_of_one_run() {
 }
 
 #[test]
+fn file_system_has_parameters_of_its_own_and_rounds_are_left_out() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let text = METADATA.replace("\n[[plot]]", "workload_on = { ext4 = { processes_max = 1 } }\n\n[[plot]]");
+    assert!(text != METADATA);
+    std::fs::write(lab.path().join("meta.toml"), text).unwrap();
+    let outcome = lab.json("run meta.toml --work work");
+    let rounds: Vec<&Value> =
+        outcome["checkpoints"].as_array().unwrap().iter().map(|at| &at["round"]).collect();
+    assert!(rounds.len() == 4 && rounds.iter().all(|round| **round == 1), "{rounds:?}");
+    lab.nothing_left();
+}
+
+#[test]
 fn invalid_metadata_experiments_are_refused_and_interrupted_cell_does_not_fail() {
     needs!("ext4");
     let lab = Lab::new();

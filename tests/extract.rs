@@ -1,6 +1,6 @@
 //! `senesce trace extract`: converts a git history into a trace that can be replayed on any machine.
 
-use crate::common::{Lab, Mounted};
+use crate::common::{Lab, Mounted, text};
 use std::fs;
 use workload::git::working_tree_digest;
 
@@ -83,4 +83,66 @@ fn extracted_history_ages_like_the_repository() {
     fs::write(lab.path().join("c.jsonl"), "{\"op\":\"delete\",\"file\":1,\"dir\":0}\n").unwrap();
     lab.refused(&format!("age --trace c.jsonl {on} --name other"), "is impossible");
     lab.nothing_left();
+}
+
+#[test]
+fn repository_named_by_url_is_cloned_once() {
+    let lab = Lab::new();
+    let repository = lab.path().join("repository");
+    workload::git::sample::make(&repository, 5, 1).unwrap();
+    let url = format!("file://{}", repository.display());
+    let extract = |url: &str, cache: &str| {
+        let mut command = lab.command(["trace", "extract", "--git", url, "-o", "a.parquet"]);
+        command.env("XDG_CACHE_HOME", lab.path().join(cache)).output().unwrap()
+    };
+    let failed = |url: &str, cache: &str, expected: &[&str]| {
+        let output = extract(url, cache);
+        let said = text(&output.stderr);
+        assert!(!output.status.success(), "{said}");
+        assert!(expected.iter().all(|part| said.contains(part)), "{said}");
+        assert_eq!(said.lines().filter(|line| line.starts_with("senesce:")).count(), 1, "{said}");
+    };
+    let clones = lab.path().join("cache/senesce/repositories");
+    let listed = |end: &str| {
+        let entries = fs::read_dir(&clones).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|is| is == end)).collect::<Vec<_>>()
+    };
+    let first = extract(&url, "cache");
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    assert!(text(&first.stderr).contains("cloning file://"));
+    let [clone] = &listed("git")[..] else { panic!("one clone: {:?}", listed("git")) };
+    // What a killed run leaves.
+    let part = clone.with_extension("part");
+    fs::rename(clone, &part).unwrap();
+    fs::remove_file(part.join("HEAD")).unwrap();
+    let after_kill = extract(&url, "cache");
+    assert!(text(&after_kill.stderr).contains("cloning file://"), "{}", text(&after_kill.stderr));
+    assert!(clone.exists() && !part.exists());
+    // The clone is enough.
+    fs::remove_dir_all(&repository).unwrap();
+    let second = extract(&url, "cache");
+    assert!(second.status.success(), "{}", text(&second.stderr));
+    assert!(text(&second.stderr).contains("remove that directory to clone it anew"));
+    // Two runs at once make one clone.
+    let other = lab.path().join("other");
+    workload::git::sample::make(&other, 40, 1).unwrap();
+    let url = format!("file://{}", other.display());
+    std::thread::scope(|scope| {
+        let runs = ["b.parquet", "c.parquet"].map(|file| {
+            let mut command = lab.command(["trace", "extract", "--git", &url, "-o", file]);
+            command.env("XDG_CACHE_HOME", lab.path().join("cache"));
+            scope.spawn(move || command.output().unwrap())
+        });
+        let said: String = runs.map(|run| text(&run.join().unwrap().stderr)).concat();
+        assert_eq!(said.matches("cloning file://").count(), 1, "{said}");
+    });
+    let nowhere = format!("file://{}", lab.path().join("nowhere").display());
+    failed(&nowhere, "cache", &["cloning file://", "nowhere", "check the URL"]);
+    failed("https://me:geheim@localhost:1/a.git", "cache", &["cloning https://localhost:1/a.git", "network"]);
+    failed("ext://a", "cache", &["cannot clone", "https://"]);
+    fs::write(lab.path().join("file"), "").unwrap();
+    failed(&url, "file", &["cannot write to", "XDG_CACHE_HOME"]);
+    let leaked = extract("https://me:geheim@localhost:1/a.git", "cache");
+    assert!(!text(&leaked.stderr).contains("geheim"));
+    assert!(listed("part").is_empty());
 }

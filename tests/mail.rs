@@ -26,7 +26,7 @@ fn invalid_mail_options_are_refused() {
         ("--users 0", "users"),
         ("--mailboxes x", "mailboxes"),
         ("--least 2KiB --most 1KiB", "range"),
-        ("--least 1", "range"),
+        ("--least 0", "at least 1 byte"),
         ("--most 1TiB", "range"),
         ("--insert-share 2", "share"),
         ("--messages 0 --days 0", "no message"),

@@ -2,6 +2,7 @@
 
 use crate::common::{Lab, document, text};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// The built-in figures of the list.
 fn built_in(lab: &Lab) -> Vec<Value> {
@@ -87,6 +88,22 @@ fn killed_shard_resumes_with_the_same_result() {
     let again = lab.try_run(&line);
     assert!(text(&again.stderr).contains("0 figures done, 1 done earlier"), "{}", text(&again.stderr));
     lab.nothing_left();
+}
+
+#[test]
+fn number_of_agings_is_chosen() {
+    let lab = Lab::new();
+    let outcome = lab.json("reproduce smith97-tab1 --agings 2 --work work");
+    let checkpoints = outcome["checkpoints"].as_array().unwrap();
+    let seeds: BTreeSet<u64> = checkpoints.iter().map(|at| at["seed"].as_u64().unwrap()).collect();
+    assert_eq!(seeds, [42, 43].into());
+    for (line, state) in [
+        ("reproduce --status --agings 2 --work work", "done"),
+        ("reproduce --status --agings 5 --work work", "other-version"),
+    ] {
+        assert_eq!(figure_status(&lab.json(line), "smith97-tab1")["state"], state, "{line}");
+    }
+    lab.refused("reproduce smith97-tab1 --agings 0 --work work", "--agings");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub use latency::{Latencies, Op, Quantiles};
 pub use launch::{Launch, Ranks, Task, follow, rank_main};
 pub use object::{DataSet, Object};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
-pub use published::{heading, phase_line, rank_lines};
+pub use published::{Heading, heading, phase_line, rank_lines};
 pub use run::{PhaseObserver, run};
 pub use run_info::RunInfo;
 pub use settings::{Phase, Phases, Settings, Stonewall, WaitingFactor};

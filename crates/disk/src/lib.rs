@@ -5,6 +5,7 @@
 
 mod block_device;
 mod cache;
+mod cache_dir;
 mod cgroup;
 mod checksum;
 mod child;
@@ -37,6 +38,7 @@ mod uuid;
 
 pub use block_device::{BCACHEFS_MAGIC, BETREE_MAGIC, BlockDevice};
 pub use cache::{CacheResidency, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};
+pub use cache_dir::cache_dir;
 pub use cgroup::MemoryLimit;
 pub use checksum::checksum;
 pub use child::wait_timeout;
@@ -45,6 +47,7 @@ pub use digest::Digest;
 pub use dirty_limit::DirtyLimit;
 pub use error::{Error, IoContext};
 pub use extent::Extent;
+pub use file_lock::FileLock;
 pub use image::{CopyMethod, Image, copy_image, free_bytes, is_on_tmpfs};
 pub use interrupt::{catch_interrupts, interrupted};
 pub use isolate::{current_exe, isolate};

@@ -32,8 +32,10 @@ const BUILTIN: &[&str] = &[
     include_str!("../../../devices/ideal.toml"),
     include_str!("../../../devices/hdd-7200.toml"),
     include_str!("../../../devices/hdd-1994.toml"),
+    include_str!("../../../devices/hdd-wd20ears.toml"),
     include_str!("../../../devices/smr.toml"),
     include_str!("../../../devices/ssd-sata.toml"),
+    include_str!("../../../devices/ssd-intel-320.toml"),
     include_str!("../../../devices/ssd-nvme.toml"),
 ];
 

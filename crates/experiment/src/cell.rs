@@ -21,25 +21,22 @@ pub(super) struct Cell {
     pub task: Arc<dyn Task>,
 }
 
-/// All cells of a scale. The task follows from the setting.
+/// All cells of a scale. The task follows from the setting and the file system.
 pub(super) fn cells(experiment: &Experiment, scale: &Scale) -> Result<Vec<Cell>, Error> {
-    let alone = [String::new()];
-    let kinds = if experiment.fs.is_empty() { &alone[..] } else { &experiment.fs };
     let mut cells = Vec::new();
     for seed in &scale.seeds {
         for variant in experiment.variants() {
-            let task = experiment.task(scale, &variant).map_err(Error::Refused)?;
-            for fs in kinds {
-                let parts = [fs.as_str(), &variant.name, &format!("seed {seed}")].map(str::to_owned);
+            for fs in experiment.file_systems() {
+                let parts = [fs, &variant.name, &format!("seed {seed}")].map(str::to_owned);
                 let shown =
                     |(at, part): &(usize, String)| !part.is_empty() && (*at < 2 || scale.seeds.len() > 1);
                 let named = parts.into_iter().enumerate().filter(shown).map(|(_, part)| part);
                 cells.push(Cell {
                     name: named.collect::<Vec<_>>().join(", "),
-                    fs: fs.clone(),
+                    fs: fs.to_owned(),
                     variant: variant.clone(),
                     seed: *seed,
-                    task: task.clone(),
+                    task: experiment.task(scale, &variant, fs).map_err(Error::Refused)?,
                 });
             }
         }
@@ -57,11 +54,12 @@ impl Cell {
     ) -> Result<VolumeConfig, Error> {
         let kind = fs::find(&self.fs)?;
         let room = inodes.map(|inodes| kind.mkfs_opts_for_inodes(size_bytes, inodes));
-        let Variant { mkfs_opts, mount_opts, .. } = &self.variant;
+        let Variant { mkfs_opts, mount_opts, read_ahead_kb, .. } = &self.variant;
         Ok(VolumeConfig {
             plan_mkfs_opts: room.unwrap_or_default(),
             mkfs_opts: mkfs_opts.split_whitespace().map(str::to_owned).collect(),
             mount_opts: mount_opts.split(',').filter(|opt| !opt.is_empty()).map(str::to_owned).collect(),
+            read_ahead_kb: read_ahead_kb.unwrap_or(fs::READ_AHEAD_KB),
             ..VolumeConfig::new(location, &self.fs, size_bytes)
         })
     }

@@ -49,7 +49,10 @@ pub struct Claim {
     /// The value is Pearson's correlation with this measure, over the rounds and agings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlates_with: Option<String>,
-    /// Whether the correlation is over all file systems of the claim together.
+    /// Whether the correlation is of the logarithms.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub log: bool,
+    /// Whether the correlation is over all file systems of the claim together, and, unless `side` names another than the aged one, over both sides.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pooled: bool,
     /// Instead of a value: the published order of file systems, settings or disks by the measure, greatest first.
@@ -67,7 +70,8 @@ pub struct Claim {
     /// Whether one line of the figure that meets the claim is enough: for statements that something can happen.
     #[serde(default, skip_serializing_if = "is_default")]
     pub any: bool,
-    /// Whether the claim says nothing of aging, so that it can hold without any: of fresh file systems, of disks, or that something stays the same.
+    /// Whether the claim can hold without any aging: of fresh file systems, of disks, that file systems or settings differ, or that something
+    /// stays the same.
     #[serde(default, skip_serializing_if = "is_default")]
     pub without_aging: bool,
     /// Why the claim is known not to hold here. Shown if it does not hold; does not change the verdict.
@@ -76,11 +80,13 @@ pub struct Claim {
 }
 
 /// A position on the axis of rounds; the last one by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum At {
     /// A round.
     Round(u64),
+    /// The round nearest to this share of the last one.
+    Share(f64),
     /// A round by its place among the measured ones.
     Place(Place),
 }
@@ -168,9 +174,13 @@ impl Claim {
 
     /// Whether the value is a quotient, of two values or by its measure.
     fn is_quotient(&self) -> bool {
-        let is_ratio =
-            || results::measures::find(&self.measure).is_some_and(|measure| measure.unit == "ratio");
-        !self.over.is_empty() || is_ratio()
+        self.divisions() > 0
+    }
+
+    /// How many times the value is divided, by its measure or by `over`.
+    pub(crate) fn divisions(&self) -> usize {
+        let is_ratio = results::measures::find(&self.measure).is_some_and(|measure| measure.unit == "ratio");
+        self.over.len() + usize::from(is_ratio)
     }
 
     /// The published value, if the value is that of `measure` as it is, related to nothing else.

@@ -48,6 +48,9 @@ pub(super) fn gather(
     let is_complete = experiment.differs.iter().all(|difference| difference.missing.is_empty());
     outcome.verdict = (!claims.is_empty()).then(|| FigureVerdict::of(&claims, is_complete));
     (outcome.claims, outcome.correlations) = (claims, correlations);
+    if let Some(x) = &experiment.x {
+        move_to_measured(x, &mut outcome);
+    }
     Ok(outcome)
 }
 
@@ -92,6 +95,15 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
         }
     }
     Ok(())
+}
+
+/// Moves all points to the value of a measure on the axis of rounds.
+fn move_to_measured(x: &str, outcome: &mut Outcome) {
+    let of_pairs = outcome.pairs.iter_mut().flat_map(|pair| [&mut pair.aged, &mut pair.unaged]);
+    for side in outcome.checkpoints.iter_mut().chain(of_pairs) {
+        side.round = side.values.get(x).map_or(side.round, |value| value.round() as u64);
+    }
+    outcome.pairs.iter_mut().for_each(|pair| pair.round = pair.aged.round);
 }
 
 /// Adds the cost of the cold scan of the same side to warm scans.

@@ -13,7 +13,8 @@ use super::measure::is_by_disk;
 use super::outcome::{Correlated, Outcome};
 use super::spec::Experiment;
 
-/// A relative difference below this tells no direction and no order of single agings, which have no interval.
+/// A relative difference below this tells no direction and no order of single agings, which have no interval. Each further division of a
+/// value adds as much.
 const MARGIN: f64 = 0.02;
 
 /// The expected lines and rounds, and the measurements.
@@ -87,6 +88,10 @@ impl Judge<'_> {
     fn round_of(&self, at: At) -> Option<u64> {
         match at {
             At::Round(round) => Some(round),
+            At::Share(share) => {
+                let distance = |round: &&u64| (**round as f64 - share * self.last_round() as f64).abs();
+                self.rounds.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).copied()
+            }
             At::Place(Place::First) => Some(self.rounds[0]),
             At::Place(Place::Last) => Some(self.last_round()),
             At::Place(Place::Least | Place::Greatest) => None,

@@ -66,6 +66,7 @@ impl<'a> Plan<'a> {
             // With memory limits, the memory is the axis, and only the last round is measured: cold, to compare warm scans with.
             measured: if scale.memory_bytes.is_empty() { scale.rounds.clone() } else { vec![scale.last()] },
             repeat: scale.repeat,
+            quiet_s: scale.quiet_s,
             unaged: scale.unaged,
             pictures: scale.pictures.clone(),
             memory_bytes: scale.memory_bytes.clone(),
@@ -102,6 +103,8 @@ fn jobs(spec: &RunSpec, scale: &Scale, disks: &[NamedDisk]) -> Result<Vec<Job>, 
             fs::ready(kind)?;
             versions.insert(cell.fs.clone(), kind.version());
         }
+        let disks: Vec<NamedDisk> =
+            disks.iter().filter(|disk| cell.variant.is_on(&disk.name)).cloned().collect();
         let size = if cell.task.is_per_disk() { 1 } else { disks.len() };
         for disks in disks.chunks(size) {
             let identity = identity(spec, scale, &cell, disks, versions.get(&cell.fs))?;

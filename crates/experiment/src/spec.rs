@@ -70,6 +70,9 @@ pub struct Experiment {
     pub repository: Option<PathBuf>,
     /// The meaning of a round, as an axis label.
     pub round: Axis,
+    /// The measure on the axis of rounds, labelled by `round`; by default the round itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
     /// Settings to compare, one line each. An empty list is a single setting without a name.
     #[serde(default)]
     pub option: Vec<Variant>,
@@ -112,9 +115,22 @@ pub struct Variant {
     /// Further options of mount, separated by commas.
     #[serde(default)]
     pub mount_opts: String,
-    /// Parameters that replace those of the scale's workload.
+    /// Read-ahead of the kernel in KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead_kb: Option<u32>,
+    /// The disks of the experiment that it is measured on; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<String>,
+    /// Parameters that replace those of the scale's workload; all of them if they name a kind.
     #[serde(default)]
     pub workload: toml::Table,
+}
+
+impl Variant {
+    /// Whether it is measured on a disk of the experiment.
+    pub(super) fn is_on(&self, disk: &str) -> bool {
+        self.disks.is_empty() || self.disks.iter().any(|own| own == disk)
+    }
 }
 
 /// The size of an experiment.
@@ -131,6 +147,9 @@ pub struct Scale {
     /// The random seeds; each is a separate cell.
     #[serde(default = "seeds")]
     pub seeds: Vec<u64>,
+    /// Seconds without any access between dropping the caches and a cold scan, in which the file system can finish what it does in the background.
+    #[serde(default)]
+    pub quiet_s: u64,
     /// Whether the unaged copy is made and measured too.
     #[serde(default = "yes")]
     pub unaged: bool,
@@ -143,6 +162,12 @@ pub struct Scale {
     pub memory_bytes: Vec<u64>,
     /// What each cell does, with its kind: that of a [`workload`], which ages, or that of another task, submitted by a file below `task/`.
     pub workload: toml::Table,
+    /// Parameters that replace those of the workload on a file system, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workload_on: BTreeMap<String, toml::Table>,
+    /// Parameters that replace those of a setting at this scale, by the name of the setting.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workload_of: BTreeMap<String, toml::Table>,
     /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
     #[serde(default)]
     pub expected_s: u64,
@@ -262,14 +287,32 @@ impl Experiment {
         Ok(self)
     }
 
+    /// Returns the experiment with `agings` agings of each setting, at least 1, with consecutive seeds from the first one on.
+    pub fn with_agings(mut self, agings: u64) -> Result<Experiment, Error> {
+        for scale in self.scale.values_mut() {
+            let first = scale.seeds[0];
+            let beyond = first.checked_add(agings.max(1));
+            let beyond = beyond
+                .ok_or_else(|| Error::Refused(format!("{agings} seeds from {first} on exceed 2^64")))?;
+            scale.expected_s = scale.expected_s * agings.max(1) / scale.seeds.len() as u64;
+            scale.seeds = (first..beyond).collect();
+        }
+        Ok(self)
+    }
+
     /// The settings, at least one.
     pub(super) fn variants(&self) -> Vec<Variant> {
         if self.option.is_empty() { vec![Variant::default()] } else { self.option.clone() }
     }
 
-    /// The task of a scale with a setting.
-    pub(super) fn task(&self, scale: &Scale, variant: &Variant) -> Result<Arc<dyn Task>, String> {
-        self.task_of_kind(scale, variant).map(|(_, task)| task)
+    /// The task of a scale with a setting on a file system.
+    pub(super) fn task(&self, scale: &Scale, variant: &Variant, fs: &str) -> Result<Arc<dyn Task>, String> {
+        self.task_of_kind(scale, variant, fs).map(|(_, task)| task)
+    }
+
+    /// The kinds of file systems; one without a name for disks alone.
+    pub(super) fn file_systems(&self) -> Vec<&str> {
+        if self.fs.is_empty() { vec![""] } else { self.fs_names() }
     }
 
     /// The same, with the name of its kind.
@@ -277,9 +320,15 @@ impl Experiment {
         &self,
         scale: &Scale,
         variant: &Variant,
+        fs: &str,
     ) -> Result<(&'static str, Arc<dyn Task>), String> {
-        let mut table = scale.workload.clone();
-        table.extend(variant.workload.clone());
+        let mut table = variant.workload.clone();
+        if !table.contains_key("kind") {
+            table = scale.workload.clone();
+            table.extend(scale.workload_on.get(fs).cloned().unwrap_or_default());
+            table.extend(variant.workload.clone());
+        }
+        table.extend(scale.workload_of.get(&variant.name).cloned().unwrap_or_default());
         let (kind, task) = task::parse(table)?;
         let Some(repository) = &self.repository else { return Ok((kind, task)) };
         let task = task.with_repository(repository);
@@ -288,7 +337,7 @@ impl Experiment {
 
     /// What a scale measures and how, for the page: name and text.
     pub fn method(&self, scale: &Scale) -> Option<(&'static str, String)> {
-        Some(self.task(scale, self.variants().first()?).ok()?.method(scale))
+        Some(self.task(scale, self.variants().first()?, self.file_systems()[0]).ok()?.method(scale))
     }
 
     /// A digest of this version of the experiment, as hexadecimal digits.
@@ -358,6 +407,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn agings_have_consecutive_seeds_and_take_their_time() {
+        let experiment = Experiment::find("smith97-fig2").unwrap().with_agings(6).unwrap();
+        let scale = experiment.at("small").unwrap();
+        assert_eq!((scale.seeds.as_slice(), scale.expected_s), (&[42, 43, 44, 45, 46, 47][..], 70));
+        let fewer = experiment.with_agings(1).unwrap();
+        assert_eq!(fewer.at("paper").unwrap().seeds, [42]);
+        assert!(fewer.with_agings(u64::MAX).unwrap_err().to_string().contains("2^64"));
     }
 
     proptest! {

@@ -81,10 +81,19 @@ impl Standing {
     }
 }
 
-/// The state of all figures in a store at a scale. Without a store no figure was run.
-pub fn standing(store: Option<&Store>, scale: &str) -> Result<Vec<Standing>, Error> {
+/// The state of all figures in a store at a scale. Without a store no figure was run. `experiments` are the built-in ones, with the number of
+/// agings that is asked for.
+pub fn standing(
+    store: Option<&Store>,
+    scale: &str,
+    experiments: &[Experiment],
+) -> Result<Vec<Standing>, Error> {
     let runs = store.map_or(Ok(Vec::new()), |store| store.runs_of_kind(super::KIND))?;
-    listed().into_iter().map(|listed| of(store, &runs, listed, scale)).collect()
+    let of_figure = |listed: Listed| {
+        let experiment = experiments.iter().find(|experiment| experiment.figure == listed.figure);
+        of(store, &runs, listed, experiment, scale)
+    };
+    listed().into_iter().map(of_figure).collect()
 }
 
 /// A claim of a figure, with its verdict.
@@ -128,9 +137,14 @@ pub(super) fn is_at(run: &Run, scale: &str) -> bool {
     run.parameters.get("scale").and_then(Value::as_str) == Some(scale)
 }
 
-fn of(store: Option<&Store>, runs: &[Run], listed: Listed, scale: &str) -> Result<Standing, Error> {
-    let experiment = if listed.built_in { Some(Experiment::find(&listed.figure)?) } else { None };
-    let title = experiment.as_ref().map_or_else(String::new, |experiment| experiment.title.clone());
+fn of(
+    store: Option<&Store>,
+    runs: &[Run],
+    listed: Listed,
+    experiment: Option<&Experiment>,
+    scale: &str,
+) -> Result<Standing, Error> {
+    let title = experiment.map_or_else(String::new, |experiment| experiment.title.clone());
     let mut standing = Standing {
         state: if listed.built_in { State::NotRun } else { State::NotBuiltIn },
         listed,
@@ -156,7 +170,7 @@ fn of(store: Option<&Store>, runs: &[Run], listed: Listed, scale: &str) -> Resul
         Some(run) => store.document(run.id, "", super::OUTCOME)?,
         None => None,
     };
-    let same = |run: &Run| run.tool == results::TOOL && run.parameters == parameters(&experiment, scale);
+    let same = |run: &Run| run.tool == results::TOOL && run.parameters == parameters(experiment, scale);
     standing.state = match (&outcome, done) {
         _ if running => State::Running,
         (Some(_), Some(run)) if !same(run) => State::OtherVersion,

@@ -6,6 +6,7 @@ mod laboratory_replay;
 mod metadata;
 mod personality;
 mod profile_accuracy;
+mod replayed;
 mod transfer;
 mod verification;
 

@@ -23,6 +23,14 @@ impl Experiment {
         if let Some(twice) = options.iter().enumerate().find(|(at, name)| options[..*at].contains(name)) {
             return Err(format!("two options are named {:?}", twice.1));
         }
+        for option in &self.option {
+            if let Some(other) = option.disks.iter().find(|disk| !self.disks.contains(disk)) {
+                return Err(format!(
+                    "option {:?} has the disk {other:?}, which the experiment has not",
+                    option.name
+                ));
+            }
+        }
         let mut kinds = BTreeSet::new();
         for (name, scale) in &self.scale {
             kinds.extend(self.validate_scale(scale).map_err(|why| format!("scale {name}: {why}"))?);
@@ -31,6 +39,7 @@ impl Experiment {
             let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
             return Err(format!("scales cannot be of different kinds: {kinds}"));
         }
+        self.x.as_deref().map_or(Ok(()), known).map_err(|why| format!("x: {why}"))?;
         for plot in &self.plot {
             known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
             let sides = self.sides()?;
@@ -77,16 +86,27 @@ impl Experiment {
         if scale.seeds.is_empty() || scale.repeat == 0 {
             return Err("a seed and at least one scan are required".to_owned());
         }
+        if let Some(unknown) = scale.workload_on.keys().find(|fs| !self.fs.contains(fs)) {
+            return Err(format!("workload_on names {unknown:?}, which is not in fs"));
+        }
+        if let Some(unknown) =
+            scale.workload_of.keys().find(|name| !self.option_names().contains(&name.as_str()))
+        {
+            return Err(format!("workload_of names {unknown:?}, which is no option"));
+        }
         let mut kinds = BTreeSet::new();
-        for variant in self.variants() {
-            let (kind, task) = self.task_of_kind(scale, &variant)?;
+        let variants = self.variants();
+        let cells =
+            variants.iter().flat_map(|variant| self.file_systems().into_iter().map(move |fs| (variant, fs)));
+        for (variant, fs) in cells {
+            let (kind, task) = self.task_of_kind(scale, variant, fs)?;
             kinds.insert(kind);
             match (self.fs.is_empty(), task.is_without_fs()) {
                 (true, false) => return Err(format!("fs is empty, but {kind} needs a file system")),
                 (false, true) => return Err(format!("{kind} measures disks alone: leave out fs")),
                 _ => {}
             }
-            for fs in &self.fs {
+            if !fs.is_empty() {
                 task.file_system(fs).map_err(|error| error.to_string())?;
             }
             let asks = !scale.memory_bytes.is_empty() || !scale.pictures.is_empty();
@@ -102,7 +122,7 @@ impl Experiment {
         let mut sides = Vec::new();
         for scale in self.scale.values() {
             for variant in self.variants() {
-                sides.extend(self.task(scale, &variant)?.sides());
+                sides.extend(self.task(scale, &variant, self.file_systems()[0])?.sides());
             }
         }
         sides.sort_unstable();
@@ -144,7 +164,11 @@ here = "a model of it"
             ("kind = \"intrafile\"", "kind = \"intrafile\", sails = 3", "sails"),
             ("title = \"it\"", "subtitle = \"it\"", "subtitle"),
             ("name = \"b\"", "name = \"a\"", "two options"),
+            ("title = \"it\"", "title = \"it\"\nx = \"mean_file_size\"", "mean_file_bytes"),
             ("rounds =", "memory_bytes = [2, 1], rounds =", "memory_bytes"),
+            ("rounds =", "workload_on = { xfs = {} }, rounds =", "not in fs"),
+            ("rounds =", "workload_on = { ext4 = { sails = 3 } }, rounds =", "sails"),
+            ("rounds =", "workload_of = { slow = {} }, rounds =", "no option"),
         ] {
             let refusal = refusal(from, to);
             assert!(refusal.contains(said), "{refusal}");

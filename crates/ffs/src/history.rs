@@ -115,7 +115,7 @@ impl History {
     }
 
     fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.random.next_u64()) * u128::from(n)) >> 64) as u64
+        below(&mut self.random, n)
     }
 
     fn unit(&mut self) -> f64 {
@@ -257,6 +257,11 @@ impl Source for History {
         }
         Ok(())
     }
+}
+
+/// A random number below `n`.
+pub(crate) fn below(random: &mut ChaCha8Rng, n: u64) -> u64 {
+    ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
 /// A random number from 0 (included) to 1 (excluded).

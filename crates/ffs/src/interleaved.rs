@@ -2,8 +2,9 @@
 
 use crate::History;
 use crate::geometry::BLOCK_BYTES;
+use crate::history::below;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::rand_core::SeedableRng as _;
 use std::collections::VecDeque;
 use trace::{BATCH, Error, FileId, Op, Source};
 
@@ -54,7 +55,7 @@ impl Interleaved {
         if count == 0 {
             return None;
         }
-        let chosen = ((u128::from(self.random.next_u64()) * u128::from(count)) >> 64) as usize;
+        let chosen = below(&mut self.random, count) as usize;
         let piece = self.active[chosen].pop_front();
         if self.active[chosen].is_empty() {
             self.active.swap_remove(chosen);

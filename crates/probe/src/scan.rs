@@ -36,9 +36,9 @@ pub struct Scan {
     pub files: u64,
     /// Sum of their sizes in bytes.
     pub bytes: u64,
-    /// Sum of their allocated space in bytes.
+    /// Allocated space of the tree in bytes, as `du` counts it on ext4, the same for all file systems (Conway et al. 2017, §3.3).
     pub allocated_bytes: u64,
-    /// The scan cost: seconds per allocated GiB; `None` if nothing is allocated.
+    /// The scan cost: seconds per GiB of that; `None` if nothing is allocated.
     pub s_per_gib: Option<f64>,
 }
 
@@ -61,15 +61,15 @@ pub fn scan_limited(root: &Path, census: &Census, limit: &MemoryLimit) -> Result
 impl Scan {
     fn of(reader: Reader, spent: Spent, census: &Census) -> Scan {
         let wall_s = spent.wall.as_secs_f64();
-        let gib = census.allocated_bytes as f64 / (1u64 << 30) as f64;
+        let gib = census.ext4_bytes as f64 / (1u64 << 30) as f64;
         Scan {
             reader,
             wall_s,
             cpu_s: spent.cpu.as_secs_f64(),
             files: census.files,
             bytes: census.bytes,
-            allocated_bytes: census.allocated_bytes,
-            s_per_gib: (census.allocated_bytes > 0).then(|| wall_s / gib),
+            allocated_bytes: census.ext4_bytes,
+            s_per_gib: (census.ext4_bytes > 0).then(|| wall_s / gib),
         }
     }
 }

@@ -202,7 +202,7 @@ fn published(plot: &experiment::Plot, claim: &experiment::Claim) -> Option<Publi
     let (low, high) = claim.published_value_of(&plot.y)?.ends();
     let x = match claim.at {
         At::Round(round) => Some(round as f64),
-        At::Place(_) => None,
+        At::Place(_) | At::Share(_) => None,
     };
     let (fs, disks, options) = (claim.fs.clone(), claim.disks.clone(), claim.options.clone());
     Some(Published { fs, disks, options, x, low, high, text: claim.section.clone() })

@@ -26,6 +26,7 @@ use probe::Reader;
 use results::Watch;
 use results::measures::{MODELLED_HDD_S_PER_GIB, MODELLED_S_PER_GIB};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Parameters of a comparison.
 #[derive(Clone, Debug)]
@@ -100,6 +101,7 @@ fn compare_one(spec: &CompareSpec, name: &str, watch: &mut dyn Watch) -> Result<
         pair.record_document(MODELLED_DISK, &pair.model.name())?;
         let survey = Survey {
             repeat: spec.repeat,
+            quiet: Duration::ZERO,
             cache: Cache::Cold(spec.reader),
             costs: &[
                 (MODELLED_HDD_S_PER_GIB.instance(), Model::find(HDD_MODEL)?),

@@ -8,6 +8,7 @@ use fs::Target;
 use probe::{Census, DynamicLayout, Reader, Scan, StaticLayout};
 use results::Measurement;
 use results::measures::{self, Measure};
+use std::time::{Duration, Instant};
 
 /// The model whose cost is reported for every scan.
 pub const HDD_MODEL: &str = "hdd-7200";
@@ -23,14 +24,17 @@ pub struct Scanned {
     block_bytes: u64,
 }
 
-/// Makes `target` cold and reads it. `traced` states whether block requests can be traced; otherwise a modelled disk uses its own log.
+/// Makes `target` cold, leaves it alone for a time, and reads it. `traced` states whether block requests can be traced; otherwise a modelled disk
+/// uses its own log.
 pub fn cold(
     target: &mut dyn Target,
     reader: Reader,
     census: &Census,
+    quiet: Duration,
     traced: bool,
 ) -> Result<Scanned, Error> {
     let dropped_caches = target.drop_caches()?;
+    wait(quiet);
     capture(target, traced, dropped_caches, |target| Ok(probe::scan(target.root(), reader, census)?))
 }
 
@@ -55,6 +59,14 @@ pub fn again(
     traced: bool,
 ) -> Result<Scanned, Error> {
     capture(target, traced, Vec::new(), |target| Ok(probe::scan_limited(target.root(), census, limit)?))
+}
+
+/// Waits until the time has passed, or a signal interrupts the run.
+fn wait(quiet: Duration) {
+    let end = Instant::now() + quiet;
+    while Instant::now() < end && !disk::interrupted() {
+        std::thread::sleep(Duration::from_millis(100).min(quiet));
+    }
 }
 
 /// Scans and captures the I/O of the device.
@@ -91,6 +103,9 @@ impl Scanned {
             one(measures::SCAN_CPU_S, scan.cpu_s),
             one(measures::SCAN_ALLOCATED_BYTES, scan.allocated_bytes as f64),
         ];
+        if scan.files > 0 {
+            numbers.push(one(measures::MEAN_FILE_BYTES, scan.bytes as f64 / scan.files as f64));
+        }
         numbers.extend(scan.s_per_gib.map(|s| one(measures::SCAN_S_PER_GIB, s)));
         if let Some(layout) = self.dynamic_layout() {
             numbers.extend(layout.score.map(|s| one(measures::DYNAMIC_LAYOUT_SCORE, s)));

@@ -18,6 +18,7 @@ use results::measures;
 use results::{Measurement, NewRun, RunId, Store, Watch};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use workload::profile::ProfileOutcome;
 use workload::{Driver, ResumePoint, Site, Start, Terms, Workload};
 
@@ -33,6 +34,8 @@ pub struct Schedule {
     pub measured: Vec<u64>,
     /// Cold scans of each side.
     pub repeat: u64,
+    /// Seconds without any access before a cold scan.
+    pub quiet_s: u64,
     /// Whether the unaged copy is made and measured too.
     pub unaged: bool,
     /// The rounds for which the position of files is recorded.
@@ -358,6 +361,7 @@ impl Series<'_> {
             .collect();
         let survey = Survey {
             repeat: self.schedule.repeat,
+            quiet: Duration::from_secs(self.schedule.quiet_s),
             cache: match at {
                 Checkpoint::Round(_) => Cache::Cold(Reader::Grep),
                 Checkpoint::Memory(memory_bytes) => Cache::Warm { memory_bytes },

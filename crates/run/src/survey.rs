@@ -14,11 +14,14 @@ use crate::aged_pair::AgedPair;
 use disk::Model;
 use probe::Reader;
 use results::measures::MeasureInstance;
+use std::time::Duration;
 
 /// What to measure.
 pub(crate) struct Survey<'a> {
     /// Scans of each side.
     pub repeat: u64,
+    /// Time without any access before a cold scan, in which the file system can finish what it does in the background.
+    pub quiet: Duration,
     /// The cache during scans.
     pub cache: Cache,
     /// The costs of a scan: measures, and the models of the disks they are for.

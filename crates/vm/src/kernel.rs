@@ -17,9 +17,7 @@ pub struct Kernel {
 
 /// The directory of unpacked kernel packages, each in its own directory as created by `dpkg-deb -x`.
 pub fn kernels_dir() -> PathBuf {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    cache.unwrap_or_else(home).join("senesce/kernels")
+    disk::cache_dir("kernels")
 }
 
 impl Kernel {

@@ -6,8 +6,10 @@
 //! have the same working tree: [`working_tree_digest`].
 
 mod checkout;
+mod clone;
 mod command;
 mod digest;
+mod distributions;
 mod dot_git;
 mod extracted;
 mod history;
@@ -18,8 +20,10 @@ mod path;
 mod repository;
 pub mod sample;
 mod sample_tree;
+pub mod synthetic;
 mod workload;
 
+pub use clone::local;
 pub(crate) use command::run_git;
 pub use digest::working_tree_digest;
 pub use extracted::{ExtractOptions, Extracted};

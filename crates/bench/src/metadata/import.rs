@@ -60,7 +60,7 @@ pub fn import(text: &str) -> Result<ImportedResults, String> {
     Ok(imported)
 }
 
-/// A line of md-workbench, for all ranks or for one.
+/// A line of MD-REAL-IO as in Listing 1 of the report, or of md-workbench, for all ranks or for one.
 fn workbench(line: &str) -> Option<ImportedPhase> {
     let (rank, line) = match line.split_once(": ") {
         Some((rank, rest)) if rank.chars().all(|c| c.is_ascii_digit()) => (Some(rank.parse().ok()?), rest),
@@ -73,11 +73,13 @@ fn workbench(line: &str) -> Option<ImportedPhase> {
         phase,
         iteration: 0,
         rank,
-        objects: behind(numbers, "objects:").map(|objects| objects as u64),
+        objects: behind(numbers, "objects:")
+            .or_else(|| before(numbers, " obj "))
+            .map(|objects| objects as u64),
         objects_per_s: before(numbers, " obj/s")?,
         mib_per_s: before(numbers, " MiB/s").or_else(|| before(numbers, " Mib/s")),
         errors: before(numbers, " errs").map(|errors| errors as u64),
-        time_s: behind(numbers, "max:"),
+        time_s: behind(numbers, "max:").or_else(|| finite(numbers.split_once("s ")?.0)),
         latency_us: Op::ALL
             .iter()
             .filter_map(|op| Some((op.name().to_owned(), quantiles(numbers, *op)?)))
@@ -167,6 +169,25 @@ mod tests {
         );
         assert!((imported.phases[0].latency_us["create"]["p90"] - 5.0).abs() < 1e-9);
         assert_eq!((imported.phases[0].objects, imported.phases[0].time_s), (Some(600), Some(0.6)));
+    }
+
+    /// Lines of Listing 1 of the report.
+    #[test]
+    fn listing_of_the_report_is_parsed() {
+        let text = "precreate 1.1s 10 dset 30000 obj 8.878 dset/s 26634.7 obj/s 99.1 Mib/s (0 errs)\n\
+            0: benchmark 0.7s 10000 obj 15320.1 obj/s 114.0 Mib/s (0 errs)\n\
+            cleanup 0.3s 30000 obj 10 dset 90796.6 obj/s 30.266 dset/s (0 errs)\n";
+        let phases = import(text).unwrap().phases;
+        let seen: Vec<_> =
+            phases.iter().map(|p| (p.rank, p.objects, p.objects_per_s, p.mib_per_s, p.time_s)).collect();
+        assert_eq!(
+            seen,
+            [
+                (None, Some(30_000), 26634.7, Some(99.1), Some(1.1)),
+                (Some(0), Some(10_000), 15320.1, Some(114.0), Some(0.7)),
+                (None, Some(30_000), 90796.6, None, Some(0.3)),
+            ]
+        );
     }
 
     #[test]

@@ -212,11 +212,6 @@ impl PhaseOutcome {
                 .collect(),
         }
     }
-
-    /// Maximum latency, in microseconds.
-    pub fn latency_max_us(&self) -> f64 {
-        self.latency_us.values().map(|quantiles| quantiles.max).fold(0.0, f64::max)
-    }
 }
 
 impl RankOutcome {

@@ -1,58 +1,72 @@
-//! Output in the format of md-workbench, for scripts that parse it: phase, objects per second, MiB per second and errors are where its
-//! importer expects them (`results-in-db.py`).
+//! Output with the layout of Listing 1 of the report (Kunkel 2016, section 2.3), without times of day. What md-workbench adds follows at the
+//! end of a line.
 
 use super::latency::{Op, Quantiles};
 use super::outcome::{PhaseOutcome, RankOutcome};
 use super::settings::{Phase, Settings};
 use std::fmt::Write as _;
 
-/// The text before the phases: the settings, under their published names.
-pub fn heading(settings: &Settings, interface: &str, ranks: u32) -> String {
-    let Settings { data_sets, precreate, iterations, repeats, offset, .. } = settings;
-    let phases = settings.waiting.factors().len() as u64 * u64::from(*repeats);
-    let objects = u64::from(*data_sets) * (iterations * phases + precreate) * u64::from(ranks);
-    let size = settings.object_size.mean_bytes();
-    let mib = f64::from(ranks) * f64::from(*data_sets) * *precreate as f64 * size / (1u64 << 20) as f64;
-    let mut text = format!("Total objects: {objects} workingset size: {mib:.3} MiB\n");
-    for (name, value) in [
-        ("offset", offset.to_string()),
-        ("interface", interface.to_owned()),
-        ("obj-per-proc", iterations.to_string()),
-        ("precreate-per-set", precreate.to_string()),
-        ("data-sets", data_sets.to_string()),
-        ("object-size", format!("{size:.0}")),
-        ("iterations", repeats.to_string()),
-        ("start-item", settings.start_item.to_string()),
-        ("processes", ranks.to_string()),
-    ] {
-        writeln!(text, "\t{name}={value}").expect("writing to memory succeeds");
+/// What is printed above the phases, besides the settings.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Heading<'a> {
+    /// The interface.
+    pub interface: &'a str,
+    /// Where the objects are; empty if nowhere.
+    pub root: &'a str,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Maximum free memory during the run, in bytes, if limited.
+    pub free_memory_bytes: Option<u64>,
+    /// Maximum free memory between phases, in bytes, if limited.
+    pub free_memory_between_bytes: Option<u64>,
+    /// Whether the results of each rank are printed.
+    pub process_reports: bool,
+}
+
+/// The text above the phases: the settings, under their published names.
+pub fn heading(settings: &Settings, heading: &Heading) -> String {
+    let Settings { data_sets, precreate, iterations, repeats, offset, start_item, phases, .. } = settings;
+    let repeated = settings.waiting.factors().len() as u64 * u64::from(*repeats);
+    let objects = u64::from(*data_sets) * (iterations * repeated + precreate) * u64::from(heading.ranks);
+    let mib = |bytes: Option<u64>| bytes.unwrap_or(0) >> 20;
+    let mut lines = vec![
+        format!("offset={offset}"),
+        format!("interface={}", heading.interface),
+        format!("obj-per-proc={iterations}"),
+        format!("precreate-per-set={precreate}"),
+        format!("data-sets={data_sets}"),
+        format!("lim-free-mem={}", mib(heading.free_memory_bytes)),
+        format!("lim-free-mem-phase={}", mib(heading.free_memory_between_bytes)),
+        format!("object-size={:.0}", settings.object_size.mean_bytes()),
+        format!("iterations={repeats}"),
+        format!("start-index={start_item}"),
+    ];
+    let switches = [
+        ("run-precreate", phases.precreate),
+        ("run-benchmark", phases.benchmark),
+        ("run-cleanup", phases.cleanup),
+        ("process-reports", heading.process_reports),
+    ];
+    lines.extend(switches.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()));
+    if !heading.root.is_empty() {
+        lines.extend([String::new(), format!("root-dir={}", heading.root)]);
     }
-    text.push('\n');
-    text
+    let indented = |line: &String| if line.is_empty() { "\n".to_owned() } else { format!("\t{line}\n") };
+    let version = env!("CARGO_PKG_VERSION");
+    let lines: String = lines.iter().map(indented).collect();
+    format!("MD-REAL-IO total objects: {objects} (version: senesce {version})\n{lines}\n")
 }
 
 /// The line of a phase.
 pub fn phase_line(outcome: &PhaseOutcome) -> String {
-    let mut text = format!(
-        "{} process max:{:.2}s min:{:.1}s mean: {:.1}s balance:{:.1} stddev:{:.1} ",
-        outcome.phase.name(),
-        outcome.time_s,
-        outcome.time_min_s,
-        outcome.time_mean_s,
-        outcome.balance,
-        outcome.time_stddev_s
-    );
-    rates(
-        &mut text,
+    let mut text = rates(
         outcome.phase,
         &Rates {
-            operations_per_s: outcome.operations_per_s,
             data_sets: outcome.data_sets,
             objects: outcome.objects,
             objects_per_s: outcome.objects_per_s,
             mib_per_s: outcome.mib_per_s,
             time_s: outcome.time_s,
-            max_us: outcome.latency_max_us(),
             errors: outcome.errors,
         },
     );
@@ -69,63 +83,50 @@ pub fn phase_line(outcome: &PhaseOutcome) -> String {
 /// The lines of each rank.
 pub fn rank_lines(outcome: &PhaseOutcome) -> impl Iterator<Item = String> + '_ {
     outcome.ranks.iter().map(|rank: &RankOutcome| {
-        let mut text = format!("{}: {} process max:{:.2}s ", rank.rank, outcome.phase.name(), rank.time_s);
-        rates(
-            &mut text,
+        let numbers = rates(
             outcome.phase,
             &Rates {
-                operations_per_s: rank.operations_per_s,
                 data_sets: rank.data_sets,
                 objects: rank.objects,
                 objects_per_s: rank.objects_per_s,
                 mib_per_s: rank.mib_per_s,
                 time_s: rank.time_s,
-                max_us: rank.latency_max_us,
                 errors: rank.errors,
             },
         );
+        let mut text = format!("{}: {numbers}", rank.rank);
         quantiles(&mut text, |op| rank.latency_us.get(op.name()).copied());
         text
     })
 }
 
-/// The numbers in the middle of a line.
+/// The numbers of a line.
 struct Rates {
-    operations_per_s: f64,
     data_sets: u64,
     objects: u64,
     objects_per_s: f64,
     mib_per_s: f64,
     time_s: f64,
-    max_us: f64,
     errors: u64,
 }
 
-fn rates(text: &mut String, phase: Phase, rates: &Rates) {
-    let Rates { operations_per_s, data_sets, objects, objects_per_s, mib_per_s, time_s, max_us, errors } =
-        rates;
+fn rates(phase: Phase, rates: &Rates) -> String {
+    let Rates { data_sets, objects, objects_per_s, mib_per_s, time_s, errors } = rates;
     let sets_per_s = if *time_s > 0.0 { *data_sets as f64 / time_s } else { 0.0 };
-    let max_s = max_us / 1e6;
-    write!(text, "rate:{operations_per_s:.1} iops/s ").expect("writing to memory succeeds");
-    let write = match phase {
-        Phase::Precreate => write!(
-            text,
-            "dsets: {data_sets} objects:{objects} rate:{sets_per_s:.3} dset/s rate: {objects_per_s:.1} obj/s \
-             op-max:{max_s:.4e}s tp: {mib_per_s:.1} Mib/s"
+    let name = phase.name();
+    match phase {
+        Phase::Precreate => format!(
+            "{name} {time_s:.1}s {data_sets} dset {objects} obj {sets_per_s:.3} dset/s {objects_per_s:.1} obj/s \
+             {mib_per_s:.1} Mib/s ({errors} errs)"
         ),
-        Phase::Benchmark => write!(
-            text,
-            "objects:{objects} rate: {objects_per_s:.1} obj/s op-max:{max_s:.4e}s tp: {mib_per_s:.1} Mib/s"
+        Phase::Benchmark => format!(
+            "{name} {time_s:.1}s {objects} obj {objects_per_s:.1} obj/s {mib_per_s:.1} Mib/s ({errors} errs)"
         ),
-        Phase::Cleanup => write!(
-            text,
-            "objects:{objects} dsets: {data_sets} rate:{sets_per_s:.3} dset/s rate: {objects_per_s:.1} obj/s \
-             op-max:{max_s:.4e}s"
+        Phase::Cleanup => format!(
+            "{name} {time_s:.1}s {objects} obj {data_sets} dset {objects_per_s:.1} obj/s {sets_per_s:.3} dset/s \
+             ({errors} errs)"
         ),
-    };
-    write.expect("writing to memory succeeds");
-    let alarm = if *errors > 0 { "!!!" } else { "" };
-    write!(text, " ({errors} errs{alarm})").expect("writing to memory succeeds");
+    }
 }
 
 /// Minimum, quartiles, 90 %, 99 % and maximum of each operation, in seconds.

@@ -202,13 +202,30 @@ impl Rank<'_> {
         self.settings.precreate + self.positions.iter().min().copied().unwrap_or(0)
     }
 
+    /// One step of the benchmark phase in a data set.
     fn visit(&mut self, doing: &mut PhaseRun, number: u32, position: u64, waiting: f64) {
-        let object = self.pattern.object_to_read(number, position);
+        let new = (!self.settings.read_only).then(|| self.pattern.object_to_write(number, position));
+        let (before, after) = if self.settings.write_first { (new, None) } else { (None, new) };
+        if let Some(new) = before {
+            self.write(doing, new);
+            wait(doing.last, waiting);
+        }
+        if !self.use_up(doing, self.pattern.object_to_read(number, position), waiting) {
+            return;
+        }
+        if let Some(new) = after {
+            self.write(doing, new);
+            wait(doing.last, waiting);
+        }
+    }
+
+    /// Stats, reads and deletes an object. Returns whether it exists.
+    fn use_up(&mut self, doing: &mut PhaseRun, object: Object, waiting: f64) -> bool {
         let expected = self.contents.size(object);
         let has_contents = self.interface.stores_contents();
         let found = doing.timed(Op::Stat, object, || self.interface.stat(object));
         wait(doing.last, waiting);
-        let Some(found) = found else { return };
+        let Some(found) = found else { return false };
         if has_contents && self.settings.verify && found != expected {
             doing.wrong(Op::Stat, object, &format_args!("it has {found} bytes instead of {expected}"));
         }
@@ -223,13 +240,11 @@ impl Rank<'_> {
                 doing.wrong(Op::Read, object, &wrong);
             }
         }
-        if self.settings.read_only {
-            return;
+        if !self.settings.read_only {
+            doing.timed(Op::Delete, object, || self.interface.delete(object));
+            wait(doing.last, waiting);
         }
-        doing.timed(Op::Delete, object, || self.interface.delete(object));
-        wait(doing.last, waiting);
-        self.write(doing, self.pattern.object_to_write(number, position));
-        wait(doing.last, waiting);
+        true
     }
 
     fn write(&mut self, doing: &mut PhaseRun, object: Object) {

@@ -29,6 +29,10 @@ pub struct Settings {
     pub waiting: WaitingFactor,
     /// Whether the benchmark phase only stats and reads.
     pub read_only: bool,
+    /// Whether the benchmark phase writes an object before it stats, reads and deletes another, the order that the report lists (section 1),
+    /// instead of after it, as md-workbench does.
+    #[serde(default)]
+    pub write_first: bool,
     /// Whether errors of the precreate phase are only counted instead of ending the run.
     pub ignore_precreate_errors: bool,
     /// Whether the data read is compared with the data written.
@@ -56,6 +60,7 @@ impl Default for Settings {
             stonewall: None,
             waiting: WaitingFactor::None,
             read_only: false,
+            write_first: false,
             ignore_precreate_errors: false,
             verify: true,
             phases: Phases::default(),

@@ -323,10 +323,107 @@ fn invalid_settings_are_refused() {
 }
 
 #[test]
+fn objects_are_written_first_only_if_asked() {
+    struct Ordered(Null, std::sync::Arc<Mutex<String>>);
+    impl Ordered {
+        fn note(&self, op: char) {
+            self.1.lock().unwrap().push(op);
+        }
+    }
+    impl Interface for Ordered {
+        fn prepare(&mut self) -> Result<(), InterfaceError> {
+            self.0.prepare()
+        }
+        fn finish(&mut self) -> Result<(), InterfaceError> {
+            self.0.finish()
+        }
+        fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
+            self.0.make_set(set)
+        }
+        fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
+            self.0.remove_set(set)
+        }
+        fn write(&mut self, object: Object, data: &[u8]) -> Result<(), InterfaceError> {
+            self.note('w');
+            self.0.write(object, data)
+        }
+        fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
+            self.note('s');
+            self.0.stat(object)
+        }
+        fn read(&mut self, object: Object, size: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
+            self.note('r');
+            self.0.read(object, size, into)
+        }
+        fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
+            self.note('d');
+            self.0.delete(object)
+        }
+        fn stores_contents(&self) -> bool {
+            false
+        }
+    }
+    for (write_first, step) in [(true, "wsrd"), (false, "srdw")] {
+        let phases = Phases { precreate: true, benchmark: true, cleanup: false };
+        let settings = Settings { data_sets: 1, repeats: 1, write_first, phases, ..small() };
+        let done = std::sync::Arc::new(Mutex::new(String::new()));
+        let (_, ended) = run_with(&settings, 1, None, |_| Box::new(Ordered(Null, done.clone())));
+        ended.into_iter().for_each(|done| done.unwrap());
+        assert_eq!(*done.lock().unwrap(), "w".repeat(20) + &step.repeat(10));
+    }
+}
+
+/// The lines of Listing 1 of the report, without times of day.
+#[test]
+fn output_has_the_layout_of_the_report() {
+    let settings = Settings { repeats: 5, ..Settings::default() };
+    let (free, root) = (Some(1000 << 20), "/mnt/test/out");
+    let above = Heading {
+        interface: "posix",
+        root,
+        ranks: 1,
+        free_memory_bytes: free,
+        process_reports: true,
+        ..Heading::default()
+    };
+    let text = heading(&settings, &above);
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert!(first.starts_with("MD-REAL-IO total objects: 80000 (version: "), "{first}");
+    let expected = "offset=1 interface=posix obj-per-proc=1000 precreate-per-set=3000 data-sets=10 lim-free-mem=1000 \
+                    lim-free-mem-phase=0 object-size=3900 iterations=5 start-index=0 run-precreate run-benchmark \
+                    run-cleanup process-reports root-dir=/mnt/test/out";
+    assert_eq!(rest.split_whitespace().collect::<Vec<_>>().join(" "), expected);
+    let dir = crate::dir();
+    let outcomes = on_files(&Settings { repeats: 1, ..small() }, 1, &dir.path().join("out"));
+    // Numbers as `#`, up to the latencies.
+    let shape = |line: &str| {
+        let (head, _) = line.split_once(" errs)").unwrap();
+        let is_number =
+            |word: &str| word.trim_start_matches('(').trim_end_matches('s').parse::<f64>().is_ok();
+        head.split(' ').map(|word| if is_number(word) { "#" } else { word }).collect::<Vec<_>>().join(" ")
+    };
+    let shapes: Vec<String> = outcomes.iter().map(|outcome| shape(&phase_line(outcome))).collect();
+    assert_eq!(
+        shapes,
+        [
+            "precreate # # dset # obj # dset/s # obj/s # Mib/s #",
+            "benchmark # # obj # obj/s # Mib/s #",
+            "cleanup # # obj # dset # obj/s # dset/s #",
+        ]
+    );
+    let ranks: Vec<String> = outcomes.iter().flat_map(rank_lines).collect();
+    assert!(
+        ranks.iter().zip(&shapes).all(|(rank, of_all)| shape(rank) == format!("0: {of_all}")),
+        "{ranks:?}"
+    );
+}
+
+#[test]
 fn output_is_parsed_like_the_published_format() {
     let dir = crate::dir();
     let outcomes = on_files(&small(), 2, &dir.path().join("out"));
-    let mut text = heading(&small(), "posix", 2);
+    let mut text =
+        heading(&small(), &Heading { interface: "posix", root: "/out", ranks: 2, ..Heading::default() });
     for outcome in &outcomes {
         text += &format!("{}\n", phase_line(outcome));
         rank_lines(outcome).for_each(|rank| text += &format!("{rank}\n"));
@@ -346,6 +443,7 @@ fn output_is_parsed_like_the_published_format() {
     for (outcome, read) in outcomes.iter().zip(imported.phases.chunks(3)) {
         assert_eq!((read[0].phase, read[0].rank, read[2].rank), (outcome.phase, None, Some(1)));
         assert_eq!((read[0].objects, read[0].errors), (Some(outcome.objects), Some(0)));
+        assert!((read[0].time_s.unwrap() - outcome.time_s).abs() <= 0.051);
         assert!((read[0].objects_per_s - outcome.objects_per_s).abs() <= 0.051);
         for (op, us) in &outcome.latency_us {
             assert!((read[0].latency_us[op]["p99"] / us.p99 - 1.0).abs() < 1e-3);

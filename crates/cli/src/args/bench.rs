@@ -111,6 +111,9 @@ pub struct Metadata {
     /// Only stat and read in the benchmark phase
     #[arg(long)]
     pub read_only: bool,
+    /// Write an object before another is read, as MD-REAL-IO lists
+    #[arg(long, conflicts_with = "read_only")]
+    pub write_first: bool,
     /// Continue when objects cannot be created beforehand
     #[arg(long)]
     pub ignore_precreate_errors: bool,

@@ -40,9 +40,12 @@ pub struct HowToRun {
     /// Scale: small (minutes) or paper (as published)
     #[arg(long, default_value = "small")]
     pub scale: String,
-    /// Git repository for the workloads [default: a synthetic one]
+    /// Git repository for the workloads: a path, or a URL, which is cloned once [default: a synthetic one]
     #[arg(long, value_name = "REPO")]
     pub repo: Option<PathBuf>,
+    /// Agings of each setting, with consecutive seeds [default: as in the experiment]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub agings: Option<u64>,
     /// Reuse the results of an earlier, interrupted run
     #[arg(long)]
     pub resume: bool,

@@ -14,7 +14,7 @@ pub enum Order {
 
 #[derive(Args)]
 pub struct Extract {
-    /// Repository: bare, or the top of a working tree; it is only read
+    /// Repository: bare, or the top of a working tree, which is only read; or a URL, which is cloned once
     #[arg(long, value_name = "REPO")]
     pub git: PathBuf,
     /// Commits to pull, oldest first [default: all]

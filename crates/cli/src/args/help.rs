@@ -53,7 +53,7 @@ const COMPARE: Groups = &[
 ];
 
 const REPRODUCE: Groups = &[
-    (OPTIONS, &["figures", "list", "status", "claims", "scale", "resume", "work", "json"]),
+    (OPTIONS, &["figures", "list", "status", "claims", "scale", "agings", "resume", "work", "json"]),
     ("More", &["markdown", "shard", "repo", "store"]),
 ];
 
@@ -75,7 +75,20 @@ const METADATA: Groups = &[
         ],
     ),
     ("Services", &["url", "credentials"]),
-    ("Load", &["processes", "offset", "start_item", "stonewall", "wear_out", "waiting", "read_only", "seed"]),
+    (
+        "Load",
+        &[
+            "processes",
+            "offset",
+            "start_item",
+            "stonewall",
+            "wear_out",
+            "waiting",
+            "read_only",
+            "write_first",
+            "seed",
+        ],
+    ),
     ("Phases", &["phases", "run_info", "ignore_precreate_errors", "no_verify"]),
     ("Memory", &["memory", "free_memory", "free_memory_between"]),
     ("Results", &["name", "process_reports", "latencies", "import"]),

@@ -17,7 +17,7 @@ pub struct Mail {
     #[arg(long, value_name = "N", default_value_t = workload::mail::Parameters::default().messages)]
     pub messages: u32,
     /// Minimum message size
-    #[arg(long, value_name = "SIZE", default_value = "1KiB", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE", default_value = "1B", value_parser = units::size)]
     pub least: u64,
     /// Maximum message size
     #[arg(long, value_name = "SIZE", default_value = "32KiB", value_parser = units::size)]

@@ -24,7 +24,7 @@ pub struct WorkloadArgs {
     /// Parameter of --workload, as in an experiment file; may be repeated
     #[arg(long, value_name = "KEY=VALUE", requires = "workload_kind", value_parser = units::assignment)]
     pub set: Vec<(String, String)>,
-    /// Workload: pull the history of this git repository [default: a synthetic one]
+    /// Workload: pull the history of this git repository, a path or URL [default: a synthetic one]
     #[arg(long, value_name = "REPO", num_args = 0..=1, group = "workload")]
     pub git: Option<Option<PathBuf>>,
     /// Workload: a mail server (Dovecot)
@@ -51,7 +51,7 @@ pub struct WorkloadArgs {
     /// Add short-lived files from this activity profile set: file, or `builtin`
     #[arg(long, value_name = "SET", requires = "snapshots", conflicts_with_all = NOT_SNAPSHOTS)]
     pub short_lived: Option<PathBuf>,
-    /// Repository to pull from, or whose tree --interfile and --filesize create
+    /// Repository (a path or URL) to pull from, or whose tree --interfile and --filesize create
     #[arg(long, value_name = "REPO", requires = "workload", conflicts_with_all = ["workload_kind", "mail", "intrafile", "trace", "snapshots"])]
     pub repo: Option<PathBuf>,
     /// Commits to pull

@@ -138,6 +138,7 @@ fn show_plan(args: &Age, planned: &Planned) -> Result<()> {
 fn show_profile(aged: &ProfileResult) -> Result<()> {
     let own = [
         row("stopped by", format!("{:?}", aged.stopped_by).to_lowercase()),
+        row("time", format!("{:.1} s", aged.replay_s + aged.fill_s)),
         row("operations/s", rate(Some(aged.operations_per_s))),
         row("errors", aged.errors.to_string()),
     ];

@@ -3,6 +3,7 @@
 mod suite;
 
 use crate::args::{HowToRun, Reproduce, Run};
+use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
@@ -73,9 +74,18 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
     judge(&outcomes)
 }
 
+/// The experiment with the number of agings that is asked for.
+fn with_agings(experiment: Experiment, how: &HowToRun) -> Result<Experiment> {
+    Ok(match how.agings {
+        Some(agings) => experiment.with_agings(agings)?,
+        None => experiment,
+    })
+}
+
 fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
+    let experiment = with_agings(experiment, how)?;
     let experiment = match &how.repo {
-        Some(repository) => experiment.with_repository(&std::path::absolute(repository)?)?,
+        Some(repository) => experiment.with_repository(&workload::git::local(repository, note)?)?,
         None => experiment,
     };
     Ok(RunSpec {

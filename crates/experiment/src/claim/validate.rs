@@ -1,6 +1,6 @@
 //! Validation of claims.
 
-use super::{At, Bounds, Claim, Published};
+use super::{At, Bounds, Claim, Place, Published};
 use crate::measure::known;
 use crate::spec::Experiment;
 
@@ -49,7 +49,13 @@ impl Experiment {
         }
         let rounds = claim.over.iter().filter_map(|over| over.at).chain([claim.at]);
         for at in rounds {
-            let At::Round(round) = at else { continue };
+            let round = match at {
+                At::Round(round) => round,
+                At::Share(share) if !(0.0..1.0).contains(&share) => {
+                    return Err(format!("at = {share} is not a share of the last round"));
+                }
+                _ => continue,
+            };
             if let Some((name, _)) = self.scale.iter().find(|(_, scale)| !scale.axis().contains(&round)) {
                 return Err(format!("at names round {round}, which is not measured at scale {name}"));
             }
@@ -101,14 +107,19 @@ impl Claim {
         if is_ranking && (has_value || self.trend.is_some() || (self.reorders && !self.order.is_empty())) {
             return Err("order and reorders exclude each other, and leave no room for a value".to_owned());
         }
+        if is_ranking && matches!(self.at, At::Place(Place::Least | Place::Greatest)) {
+            return Err(
+                "order and reorders need one round for all: a number, \"first\" or \"last\"".to_owned()
+            );
+        }
         if self.change && self.correlates_with.is_none() && !self.is_quotient() {
             return Err("change needs over, or a measure that is a ratio".to_owned());
         }
         if self.correlates_with.is_some() && (self.change || !self.over.is_empty()) {
             return Err("correlates_with excludes over and change".to_owned());
         }
-        if self.pooled && self.correlates_with.is_none() {
-            return Err("pooled needs correlates_with".to_owned());
+        if (self.pooled || self.log) && self.correlates_with.is_none() {
+            return Err("pooled and log need correlates_with".to_owned());
         }
         if self.over.iter().any(|over| *over == super::Over::default()) {
             return Err("a divisor in over must differ in a coordinate".to_owned());
@@ -187,6 +198,7 @@ published = 2.0
             ("side = \"aged\"", "side = \"old\"", "\"unaged\""),
             ("at = 100", "at = 10", "scale small"),
             ("at = 100", "at = \"next\"", "at"),
+            ("at = 100", "at = 1.5", "share"),
             ("published = 2.0", "", "needs published"),
             ("published = 2.0", "published = [3.0, 2.0]", "lesser"),
             ("published = 2.0", "published = {}", "above or below"),
@@ -194,6 +206,11 @@ published = 2.0
             ("published = 2.0", "reorders = true", "no room"),
             ("over = [{ option = \"b\" }]\npublished = 2.0", "order = [\"ext4\"]", "at least two"),
             ("over = [{ option = \"b\" }]\npublished = 2.0", "order = [\"ext4\", \"a\"]", "at least two"),
+            (
+                "at = 100\nover = [{ option = \"b\" }]\npublished = 2.0",
+                "at = \"least\"\nreorders = true",
+                "one round",
+            ),
             ("published = 2.0", "published = 2.0\nmissing = \"no disk\"", "no value"),
             ("published = 2.0", "published = 2.0\npooled = true", "correlates_with"),
             ("published = 2.0", "published = 2.0\ncorrelates_with = \"layout_score\"", "excludes"),

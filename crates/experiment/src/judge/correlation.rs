@@ -5,6 +5,7 @@ use super::{Judge, depends_on_disk, groups, value};
 use crate::claim::{Claim, Dimension};
 use crate::line::Line;
 use results::{Correlation, Estimate, correlation};
+use run::SUBJECTS;
 
 impl Judge<'_> {
     /// The correlations of the measures of a claim over the rounds and agings, by the name of their lines.
@@ -16,17 +17,24 @@ impl Judge<'_> {
 
     fn correlated(&self, claim: &Claim, lines: &[&Line]) -> Result<Correlation, String> {
         let with = claim.correlates_with.as_deref().unwrap_or_default();
+        let is_whole = claim.pooled && claim.side == SUBJECTS[0];
+        let sides = if is_whole { &SUBJECTS[..] } else { &[claim.side.as_str()] };
         let mut pairs = Vec::new();
         for line in lines {
             if let Some(failed) = line.agings.iter().find(|aging| self.has_failed(aging)) {
                 return Err(format!("cell {} failed", failed.cell));
             }
-            for round in self.rounds {
-                let values = |measure| self.measured(line, &claim.side, measure, *round).ok();
+            for (round, side) in
+                self.rounds.iter().flat_map(|round| sides.iter().map(move |side| (round, side)))
+            {
+                let values = |measure| self.measured(line, side, measure, *round).ok();
                 if let Some((of, with)) = values(&claim.measure).zip(values(with)) {
                     pairs.extend(of.into_iter().zip(with));
                 }
             }
+        }
+        if claim.log {
+            pairs.iter_mut().for_each(|(of, with)| (*of, *with) = (of.ln(), with.ln()));
         }
         correlation(&pairs).ok_or_else(|| {
             format!("{} measurements give no correlation of {} with {with}", pairs.len(), claim.measure)

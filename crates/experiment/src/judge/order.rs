@@ -96,7 +96,7 @@ impl Judge<'_> {
 
     /// How the values of two lines compare.
     fn compared(&self, claim: &Claim, one: &Line, other: &Line, side: &str) -> Result<Told, String> {
-        let round = self.round_of(claim.at).unwrap_or_else(|| self.last_round());
+        let round = self.round_of(claim.at).ok_or("an order needs one round")?;
         let sample = |line: &Line| {
             let values = self.measured(line, side, &claim.measure, round)?;
             Ok::<_, String>(Sample { values, seeds: line.agings.iter().map(|aging| aging.seed).collect() })

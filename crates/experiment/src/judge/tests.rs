@@ -241,6 +241,43 @@ fn correlations_are_judged_alone_or_pooled() {
     assert_eq!(judge(&of(-0.9, false), &few).verdict, CannotBeTold, "three rounds give no interval");
 }
 
+#[test]
+fn correlations_are_of_logarithms_and_both_sides_on_demand() {
+    let score = |side: &str, scores: [f64; 3]| {
+        let of = |(round, score): (usize, f64)| {
+            let cost = 10f64.powf(-score);
+            CheckpointSide {
+                side: side.to_owned(),
+                ..at("xfs", "hdd", "", round as u64, 10f64.powf(score), cost)
+            }
+        };
+        scores.into_iter().enumerate().map(of).collect::<Vec<_>>()
+    };
+    let both = outcome([score("aged", [0.0, 1.0, 2.0]), score("unaged", [3.0, 4.0, 5.0])].concat());
+    let of = |log, pooled| {
+        let correlates_with = Some(SCORE.to_owned());
+        let claim =
+            Claim { correlates_with, published: Some(Published::Figure(-1.0)), log, pooled, ..claim(COST) };
+        judge(&claim, &both).measured()
+    };
+    assert!(of(true, true).contains("over 6 measurements: -1.000"), "{}", of(true, true));
+    assert!(of(false, true).contains("over 6 measurements: -0.2"), "{}", of(false, true));
+    assert!(of(true, false).contains("3 measurements give no"), "{}", of(true, false));
+}
+
+#[test]
+fn round_is_the_nearest_to_a_share_of_the_last() {
+    let outcome = outcome((1..=20).map(|round| at("xfs", "hdd", "", round, 0.5, round as f64)).collect());
+    let at = |share| {
+        judge(
+            &Claim { at: At::Share(share), published: Some(Published::Figure(1.0)), ..claim(COST) },
+            &outcome,
+        )
+    };
+    assert!(at(0.1).measured().contains("round 2: 2.000"), "{}", at(0.1).measured());
+    assert!(at(0.0).measured().contains("round 1: 1.000"), "{}", at(0.0).measured());
+}
+
 /// Three agings around a value.
 fn agings(fs: &str, disk: &str, side: &str, value: f64) -> Vec<CheckpointSide> {
     let of = |(seed, by): (u64, f64)| CheckpointSide {

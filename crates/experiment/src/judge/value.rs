@@ -111,7 +111,8 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
         claim.published.map(|published| format!("published: {}", published.told())),
         trend.map(|trend| format!("trend: {}", trend.told())),
     ]);
-    let within = |bounds| within(estimate, bounds, claim.neutral());
+    let margin = MARGIN * claim.divisions().max(1) as f64;
+    let within = |bounds| within(estimate, bounds, claim.neutral().map(|neutral| (neutral, margin)));
     let follows = trend.map_or(Some(true), within);
     let equals = match claim.published {
         None => Some(true),
@@ -127,7 +128,7 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
         (Some(true), _) if trend.is_some() => (Verdict::TrendOnly, asked),
         _ => {
             let why = match estimate.n {
-                1 => format!("a single aging tells no effect below {} %", MARGIN * 100.0),
+                1 => format!("a single aging tells no effect below {} %", margin * 100.0),
                 n => format!("within the interval of {n} agings"),
             };
             (Verdict::CannotBeTold, format!("{asked}: {why}"))
@@ -136,11 +137,11 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
 }
 
 /// Whether a value is within bounds: its whole interval over the agings. `None` if a bound is within the interval. A single aging has no
-/// interval: its value decides, but tells no effect below [`MARGIN`] from `neutral`, the value without any effect.
-fn within(estimate: &Estimate, Bounds { above, below }: Bounds, neutral: Option<f64>) -> Option<bool> {
+/// interval: its value decides, but tells no effect nearer than the margin to the neutral value, which it has without any effect.
+fn within(estimate: &Estimate, Bounds { above, below }: Bounds, neutral: Option<(f64, f64)>) -> Option<bool> {
     let mean = estimate.mean;
     let (low, high) = estimate.ends().unwrap_or_else(|| match neutral {
-        Some(neutral) if (mean - neutral).abs() < MARGIN => (mean.min(neutral), mean.max(neutral)),
+        Some((neutral, margin)) if (mean - neutral).abs() < margin => (mean.min(neutral), mean.max(neutral)),
         _ => (mean, mean),
     });
     let is_within =

@@ -31,6 +31,7 @@ impl Task for Aging {
             "workload": self.0,
             "source": self.0.fingerprint(last)?,
             "repeat": scale.repeat,
+            "quiet_s": scale.quiet_s,
             "unaged": scale.unaged,
             "pictures": scale.pictures,
             "disks": disks.iter().map(|disk| &disk.model).collect::<Vec<_>>(),

@@ -216,7 +216,7 @@ impl Simulation<'_> {
             for (at, point) in own[side].iter().enumerate() {
                 let numbers = found.entry(point.file_bytes).or_default();
                 numbers.extend(speeds(subject, point, model));
-                if model.name() == self.models[0].name() {
+                if std::ptr::eq(model, &self.models[0]) {
                     numbers.extend(of_benchmark(subject, point));
                 }
                 let other = beside.map(|beside| &beside[side][at]);

@@ -4,6 +4,7 @@
 mod real;
 
 use super::laboratory::found_space;
+use super::replayed::{By, DailyLayout, SIDES, both, layout};
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::cell::Cell;
 use crate::spec::Scale;
@@ -13,8 +14,7 @@ use ffs::{
 };
 use fs::FileSystem;
 use real::{Nightly, Real};
-use results::Measurement;
-use results::measures::{self, Measure};
+use results::measures;
 use run::Error;
 use run::checkpoint::ONLY;
 use serde::{Deserialize, Serialize};
@@ -48,20 +48,7 @@ impl Default for LaboratoryReplay {
     }
 }
 
-/// The meaning of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum By {
-    /// A day of the history; measures at its end.
-    Day,
-    /// The largest size of a class of files on the last day: files larger than half of it.
-    SizeClass,
-}
-
 inventory::submit!(TaskKind::new::<LaboratoryReplay>("laboratory-replay", Vec::new));
-
-/// The sides.
-const SIDES: [&str; 2] = ["real", "replayed"];
 
 impl Task for LaboratoryReplay {
     fn check(&self, cell: &Cell, scale: &Scale) -> Result<(), Error> {
@@ -97,7 +84,7 @@ impl Task for LaboratoryReplay {
     }
 
     fn sides(&self) -> &'static [&'static str] {
-        &[ONLY, SIDES[0], SIDES[1]]
+        &SIDES
     }
 
     fn file_system(&self, name: &str) -> Result<Option<&'static dyn FileSystem>, Error> {
@@ -169,19 +156,13 @@ impl LaboratoryReplay {
 
 impl Both {
     fn days(&self) -> Rounds {
-        let (mut sum, mut count) = (0.0, 0.0);
+        let mut layout = DailyLayout::default();
         let mut found = Rounds::new();
         let sides = self.real.iter().zip(&self.replayed).zip(&self.workload);
         for (day, ((real, replayed), workload)) in (1..).zip(sides) {
             let mut numbers = both(measures::FULLNESS, [real, replayed].map(|now| Some(now.fullness)));
             numbers.extend(both(measures::FILES, [real, replayed].map(|now| Some(now.files as f64))));
-            let scores = [real.layout_score, replayed.layout_score];
-            numbers.extend(both(measures::LAYOUT_SCORE, scores));
-            if let [Some(real), Some(replayed)] = scores {
-                (sum, count) = (sum + (replayed - real).abs(), count + 1.0);
-                numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
-                numbers.push(measures::MEAN_ABS_DIFFERENCE.once(ONLY, sum / count));
-            }
+            numbers.extend(layout.next([real.layout_score, replayed.layout_score]));
             let operations = workload.operations - workload.checkpoints;
             numbers.push(measures::OPERATIONS.once(ONLY, operations as f64));
             numbers.push(measures::WORKLOAD_BYTES.once(ONLY, workload.bytes_written as f64));
@@ -198,22 +179,16 @@ impl Both {
             let Some(other) = replayed.by_size.iter().find(same) else { continue };
             let of = |value: fn(&SizeClass) -> Option<f64>| [value(class), value(other)];
             let scores = of(|class| class.layout_score);
-            let mut numbers = both(measures::LAYOUT_SCORE, scores);
+            let mut numbers = layout(scores);
             numbers.extend(both(measures::LAYOUT_BELOW_HALF_SHARE, of(|class| class.below_half_share)));
             numbers.extend(both(measures::FILES, of(|class| Some(class.files as f64))));
-            if let [Some(real), Some(replayed)] = scores {
-                numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
-                if real > 0.0 {
-                    numbers.push(measures::LAYOUT_SCORE_OVER_REAL.once(ONLY, replayed / real));
-                }
+            if let [Some(real), Some(replayed)] = scores
+                && real > 0.0
+            {
+                numbers.push(measures::LAYOUT_SCORE_OVER_REAL.once(ONLY, replayed / real));
             }
             found.insert(class.upper_bytes, numbers);
         }
         found
     }
-}
-
-fn both(measure: Measure, values: [Option<f64>; 2]) -> Vec<Measurement> {
-    let sides = SIDES.into_iter().zip(values);
-    sides.filter_map(|(side, value)| Some(measure.once(side, value?))).collect()
 }

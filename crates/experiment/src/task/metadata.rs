@@ -33,7 +33,7 @@ struct Metadata {
     precreate: u64,
     /// … and processed in each repeat.
     iterations: u64,
-    /// Whether both numbers are totals for all processes instead of per process.
+    /// Whether `precreate` is for all processes together instead of each.
     shared: bool,
     /// Repeats of the benchmark phase, if the rounds are numbers of processes.
     repeats: u32,
@@ -45,6 +45,10 @@ struct Metadata {
     limited: bool,
     /// Number of processes; the rounds are then repeats.
     processes: Option<u32>,
+    /// The most processes; rounds with more are left out.
+    processes_max: Option<u64>,
+    /// Whether an object is written before another is read.
+    write_first: bool,
     /// Seconds after which a repeat starts no further iteration.
     stonewall_s: Option<u64>,
 }
@@ -61,6 +65,8 @@ impl Default for Metadata {
             memory_bytes: None,
             limited: true,
             processes: None,
+            processes_max: None,
+            write_first: true,
             stonewall_s: None,
         }
     }
@@ -77,8 +83,8 @@ impl Task for Metadata {
                 return Err(Error::Refused(format!("{why}; use at least {LEAST_MEMORY_BYTES}")));
             }
         }
-        for round in &scale.rounds {
-            let (processes, settings) = self.at(*round, scale, cell.seed);
+        for round in self.rounds(scale) {
+            let (processes, settings) = self.at(round, scale, cell.seed);
             let refused = |error: metadata::Error| Error::Refused(format!("round {round}: {error}"));
             settings.check(processes).map_err(refused)?;
         }
@@ -115,24 +121,28 @@ impl Metadata {
         self.memory_bytes.filter(|_| self.limited)
     }
 
+    /// The rounds that are measured.
+    fn rounds(&self, scale: &Scale) -> impl Iterator<Item = u64> {
+        let max = self.processes_max.filter(|_| self.processes.is_none()).unwrap_or(u64::MAX);
+        scale.rounds.iter().copied().filter(move |round| *round <= max)
+    }
+
     /// The processes of a round, and the settings of each.
     fn at(&self, round: u64, scale: &Scale, seed: u64) -> (u32, Settings) {
         let (processes, repeats) = match self.processes {
             Some(processes) => (processes, scale.last()),
             None => (round.try_into().unwrap_or(u32::MAX), u64::from(self.repeats)),
         };
-        let each = |objects: u64| match self.shared {
-            true => objects / u64::from(processes.max(1)),
-            false => objects,
-        };
+        let sharing = if self.shared { u64::from(processes.max(1)) } else { 1 };
         let after = self.stonewall_s.map(Duration::from_secs);
         let settings = Settings {
             data_sets: self.data_sets,
-            precreate: each(self.precreate),
-            iterations: each(self.iterations),
+            precreate: self.precreate / sharing,
+            iterations: self.iterations,
             repeats: repeats.try_into().unwrap_or(u32::MAX),
             object_size: SizeDistribution::Fixed(self.object_bytes),
             stonewall: after.map(|after| Stonewall { after, wear_out: false }),
+            write_first: self.write_first,
             seed,
             ..Settings::default()
         };
@@ -155,9 +165,9 @@ impl Benchmark<'_, '_> {
     /// Measures the rounds that the store does not hold yet.
     fn run(&mut self) -> Result<(), Error> {
         let mut left = Vec::new();
-        for round in &self.at.scale.rounds {
-            if self.at.identity.find(self.at.store, Checkpoint::Round(*round))?.is_none() {
-                left.push(*round);
+        for round in self.task.rounds(self.at.scale) {
+            if self.at.identity.find(self.at.store, Checkpoint::Round(round))?.is_none() {
+                left.push(round);
             }
         }
         match self.task.processes {
@@ -292,35 +302,47 @@ fn phase_measures() -> Vec<String> {
     families.iter().flat_map(of).collect()
 }
 
-/// The measurements of a run: of all its repeats, or of one.
+/// The measurements of a run: means over all its repeats (section 2.4), or those of one repeat.
 fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> Vec<Measurement> {
+    let of = |phase| phases.iter().filter(move |(outcome, _)| outcome.phase == phase);
+    let rate = |(outcome, _): &(PhaseOutcome, f64)| outcome.objects_per_s;
     let mut numbers = Vec::new();
-    let precreate = phases.iter().find(|(outcome, _)| outcome.phase == Phase::Precreate);
-    for (outcome, busy_s) in phases {
-        let benchmark = outcome.phase == Phase::Benchmark;
-        let number_of = u64::from(outcome.iteration) + 1;
-        if benchmark && repeat.is_some_and(|repeat| repeat != number_of) {
-            continue;
-        }
-        let repetition = if repeat.is_some() { 1 } else { number_of };
-        let mut one = |measure: MeasureInstance, value| {
-            numbers.push(measure.on(disk).measurement(ONLY, repetition, value));
+    let mut one = |measure: MeasureInstance, value| {
+        numbers.push(measure.on(disk).measurement(ONLY, 1, value));
+    };
+    let precreate = mean(of(Phase::Precreate).map(rate));
+    for phase in [Phase::Precreate, Phase::Benchmark, Phase::Cleanup] {
+        let is_asked = |outcome: &PhaseOutcome| {
+            phase != Phase::Benchmark
+                || repeat.is_none_or(|repeat| repeat == u64::from(outcome.iteration) + 1)
         };
-        let phase = outcome.phase.name();
-        one(measures::PHASE_OBJECTS_PER_S.of(phase), outcome.objects_per_s);
-        if outcome.time_s > 0.0 {
-            // The disk may be busy for a moment before the first rank begins and after the last ends.
-            one(measures::PHASE_DISK_SHARE.of(phase), (busy_s / outcome.time_s).min(1.0));
-        }
-        let over = precreate.map_or(f64::NAN, |(made, _)| outcome.objects_per_s / made.objects_per_s);
-        match outcome.phase {
+        let asked: Vec<_> = of(phase).filter(|(outcome, _)| is_asked(outcome)).collect();
+        let objects_per_s = mean(asked.iter().copied().map(rate));
+        one(measures::PHASE_OBJECTS_PER_S.of(phase.name()), objects_per_s);
+        // The disk may be busy for a moment before the first rank begins and after the last ends.
+        let share = |(outcome, busy_s): &&(PhaseOutcome, f64)| (busy_s / outcome.time_s).min(1.0);
+        one(measures::PHASE_DISK_SHARE.of(phase.name()), mean(asked.iter().map(share)));
+        match phase {
             Phase::Precreate => {}
             Phase::Benchmark => {
-                one(measures::BENCHMARK_OPERATIONS_PER_S.instance(), outcome.operations_per_s);
-                one(measures::BENCHMARK_OVER_PRECREATE.instance(), over);
+                let operations = asked.iter().map(|(outcome, _)| outcome.operations_per_s);
+                one(measures::BENCHMARK_OPERATIONS_PER_S.instance(), mean(operations));
+                one(measures::BENCHMARK_OVER_PRECREATE.instance(), objects_per_s / precreate);
             }
-            Phase::Cleanup => one(measures::CLEANUP_OVER_PRECREATE.instance(), over),
+            Phase::Cleanup => one(measures::CLEANUP_OVER_PRECREATE.instance(), objects_per_s / precreate),
         }
     }
+    let mut repeats = of(Phase::Benchmark).map(rate);
+    if let Some(first) = repeats.next() {
+        let ratio = first / mean(repeats);
+        one(measures::FIRST_REPEAT_FACTOR.instance(), ratio.max(1.0 / ratio));
+    }
+    numbers.retain(|number| number.value.is_finite());
     numbers
+}
+
+/// The mean; not a number if there is nothing.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, of) = values.fold((0.0, 0.0), |(sum, of), value| (sum + value, of + 1.0));
+    sum / of
 }

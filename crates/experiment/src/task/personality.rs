@@ -14,9 +14,10 @@ use run::SUBJECTS;
 use run::age;
 use run::aged_pair::{self, AgedPair, Subject};
 use run::personality::{QUANTILES, Working, bench_error, numbers};
-use run::{AgeSpec, Error};
+use run::{AgeSpec, Error, ProfileResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::Method;
@@ -30,6 +31,10 @@ struct OnAged {
     personality: String,
     /// The profile for aging: a built-in name or a TOML file.
     profile: String,
+    /// How the operations of the aging are chosen.
+    method: Method,
+    /// What the aged file system is compared with.
+    unaged: Unaged,
     /// Maximum number of overwrites, whatever the round: a profile with young files is reached long before one with old files.
     #[serde(skip_serializing_if = "Option::is_none")]
     most_overwrites: Option<f64>,
@@ -50,6 +55,8 @@ impl Default for OnAged {
         OnAged {
             personality: "fileserver".to_owned(),
             profile: "agrawal".to_owned(),
+            method: Method::Greedy,
+            unaged: Unaged::Empty,
             most_overwrites: None,
             fullness: 0.8,
             scale: 1.0,
@@ -58,6 +65,16 @@ impl Default for OnAged {
             time_s: 60.0,
         }
     }
+}
+
+/// The file system that an aged one is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Unaged {
+    /// A freshly made one, as published (§9).
+    Empty,
+    /// One with the same files, copied.
+    Copy,
 }
 
 inventory::submit!(TaskKind::new::<OnAged>("personality", operation_measures));
@@ -163,47 +180,94 @@ impl Run<'_, '_> {
     /// Ages the file system, and returns the measurements on all disks.
     fn measure(&mut self, round: u64) -> Result<Vec<Measurement>, Error> {
         let name = format!("round-{round}");
-        self.age(&name, round)?;
+        let aged = self.age(&name, round)?;
         let task = self.task;
         let personality = task.personality()?;
         let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
         let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
         let (dirty_bytes, seed) = (task.dirty_bytes, self.at.cell.seed);
         let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
+        let mut measured: Vec<Measurement> = [
+            (measures::FULLNESS, aged.fullness),
+            (measures::OVERWRITES, aged.overwrites),
+            (measures::AGE_RMS_ERROR, aged.age_rms_error),
+        ]
+        .map(|(measure, value)| measure.once(SUBJECTS[0], value))
+        .into();
         let on = Subject::Aged { work: self.images.path().to_owned(), name: name.clone() };
-        let mut measured = Vec::new();
-        for NamedDisk { name: named, model } in self.at.disks {
-            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), personality.name);
-            let pair_plan = aged_pair::Plan::benchmark(None, &on, self.at.scale.unaged, Some(named));
-            let each = |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| work.once(turn));
-            let gave = aged_pair::measure(&pair_plan, self.at.watch, each)?;
-            for (subject, runs) in &gave.result {
-                let repetitions = (1..).zip(runs);
-                measured
-                    .extend(repetitions.flat_map(|(at, run)| numbers(run, subject, at, Some(model.name()))));
-            }
+        let has_copy = self.at.scale.unaged && task.unaged == Unaged::Copy;
+        measured.extend(self.each_side(&work, (&on, SUBJECTS[0]), has_copy)?);
+        self.discard(&name)?;
+        if self.at.scale.unaged && task.unaged == Unaged::Empty {
+            let name = format!("empty-{round}");
+            let mut volume = self.at.cell.volume(self.at.scale.size_bytes, self.image(&name), None)?;
+            fs::make(self.at.session, &mut volume, None)?.close()?;
+            let on = Subject::Alone { path: self.path(&name), work: None };
+            measured.extend(self.each_side(&work, (&on, SUBJECTS[1]), false)?);
+            self.discard(&name)?;
         }
-        let image = self.images.path().join(format!("{name}.img"));
-        std::fs::remove_file(&image).map_err(Error::io("removing", &image))?;
         Ok(measured)
     }
 
-    /// Ages a file system named `name`, in an image.
-    fn age(&mut self, name: &str, round: u64) -> Result<(), Error> {
+    /// The measurements of a file system of this side, with or without its copy, on all disks.
+    fn each_side(
+        &mut self,
+        work: &Working,
+        (on, side): (&Subject, &str),
+        has_copy: bool,
+    ) -> Result<Vec<Measurement>, Error> {
+        let mut measured = Vec::new();
+        for NamedDisk { name: named, model } in self.at.disks {
+            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), work.personality.name);
+            let pair_plan = aged_pair::Plan::benchmark(None, on, has_copy, Some(named));
+            let each = |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| work.once(turn));
+            let gave = aged_pair::measure(&pair_plan, self.at.watch, each)?;
+            for (subject, runs) in &gave.result {
+                // A side without the other has no name.
+                let side = if subject.is_empty() { side } else { subject };
+                let repetitions = (1..).zip(runs);
+                measured.extend(repetitions.flat_map(|(at, run)| numbers(run, side, at, Some(model.name()))));
+            }
+        }
+        Ok(measured)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.images.path().join(format!("{name}.img"))
+    }
+
+    fn image(&self, name: &str) -> Location {
+        Location::Image(self.path(name))
+    }
+
+    fn discard(&self, name: &str) -> Result<(), Error> {
+        let image = self.path(name);
+        std::fs::remove_file(&image).map_err(Error::io("removing", &image))
+    }
+
+    /// Ages a file system named `name`, in an image, and returns what the aging reached.
+    fn age(&mut self, name: &str, round: u64) -> Result<ProfileResult, Error> {
         let (cell, size_bytes) = (self.at.cell, self.at.scale.size_bytes);
-        let location = Location::Image(self.images.path().join(format!("{name}.img")));
+        let location = self.image(name);
         self.at.watch.phase(&format!("{}: aging", cell.name), None);
         let overwrites = self.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64);
         let workload = ByProfile {
             profile: profile::load(&self.task.profile)?,
-            method: Method::Planned,
+            method: self.task.method,
             fullness: Some(self.task.fullness),
             overwrites: Some(overwrites),
         };
         let volume = cell.volume(size_bytes, location, None)?;
         let work = self.images.path().to_owned();
         let spec = AgeSpec::new(name, work, volume, Arc::new(workload), cell.seed, self.at.command);
-        age(&spec, self.at.watch).map(drop)
+        let aged = age(&spec, self.at.watch)?.profile.expect("it is aged by a profile");
+        match aged.failures.first() {
+            None => Ok(aged),
+            Some(first) => Err(Error::Failed(format!(
+                "{} operations of the aging failed, so it is not aged as asked for: {}, first {}; use a larger file system or a lower fullness",
+                aged.errors, first.error, first.first
+            ))),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Instant;
 use workload::profile::ProfileDriver;
-use workload::{AgingStats, Conditions, Driver as _, Method, Segment, Terms};
+use workload::{AgingStats, Conditions, Driver as _, Fit, Method, Segment, Terms};
 
 /// Parameters of the aging in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,8 @@ impl Default for ProfileAccuracy {
 enum By {
     /// The share of all operations of the aging, in percent.
     Operations,
+    /// The age of files after the aging, in percent of the oldest age.
+    Age,
     /// The lower bound of a class of free extent lengths, which ends below twice that length.
     FreeExtent,
     /// The size of a new file written to the free space.
@@ -66,14 +68,19 @@ inventory::submit!(TaskKind::new::<ProfileAccuracy>("profile-accuracy", Vec::new
 /// Names the profile of a naturally aged file system.
 const NATURE: &str = "nature";
 
+/// The side of what a profile asks for.
+const PROFILE: &str = "profile";
+
 impl Task for ProfileAccuracy {
     fn check(&self, _cell: &Cell, scale: &Scale) -> Result<(), Error> {
         let refuse = |why: &str| Err(Error::Refused(why.to_owned()));
         let last = scale.last();
         match (self.by, self.profile == NATURE) {
-            (By::Operations, true) => refuse("by = \"operations\" needs a profile other than nature"),
-            (By::Operations, _) if last > 100 => {
-                refuse("with by = \"operations\", rounds are percentages of the operations: use at most 100")
+            (By::Operations | By::Age, true) => {
+                refuse("by = \"operations\" and by = \"age\" need a profile other than nature")
+            }
+            (By::Operations | By::Age, _) if last > 100 => {
+                refuse("with by = \"operations\" and by = \"age\", rounds are percentages: use at most 100")
             }
             (By::FreeExtent | By::NewFile, false) => {
                 refuse("free extents need a real file system to compare with: use profile = \"nature\"")
@@ -94,6 +101,7 @@ impl Task for ProfileAccuracy {
             let mut run = Run { task: self, images, at };
             match self.by {
                 By::Operations => run.convergence(),
+                By::Age => run.ages(),
                 By::FreeExtent | By::NewFile => run.compare_with_nature(),
             }
         })
@@ -104,7 +112,7 @@ impl Task for ProfileAccuracy {
     }
 
     fn sides(&self) -> &'static [&'static str] {
-        &[ONLY, nature::SIDES[0], nature::SIDES[1]]
+        &[ONLY, nature::SIDES[0], nature::SIDES[1], nature::SIDES[2], PROFILE]
     }
 }
 
@@ -132,17 +140,42 @@ struct Run<'t, 'a> {
 impl Run<'_, '_> {
     /// The distance from the profile, the churn and the time after each share of the operations.
     fn convergence(&mut self) -> Result<Rounds, Error> {
+        let rounds = self.at.scale.rounds.clone();
+        self.age(&rounds, |found, round, _, numbers| {
+            found.insert(round, numbers);
+        })
+    }
+
+    /// The ages of all files after the aging beside those of the profile; and its other numbers, which are the same for all ages.
+    fn ages(&mut self) -> Result<Rounds, Error> {
+        let rounds = self.at.scale.rounds.clone();
+        let ages = profile::load(&self.task.profile)?.age.upper;
+        self.age(&[100], |found, _, reached, numbers| {
+            for &percent in &rounds {
+                let mut of_age = numbers.clone();
+                of_age.extend(age_shares(&ages, &reached.age, percent));
+                found.insert(percent, of_age);
+            }
+        })
+    }
+
+    /// Ages a fresh file system, and calls `add` after each of these shares of the operations, in percent.
+    fn age(
+        &mut self,
+        percents: &[u64],
+        mut add: impl FnMut(&mut Rounds, u64, &AgingStats, Vec<Measurement>),
+    ) -> Result<Rounds, Error> {
         let task = self.task;
         let profile = profile::load(&task.profile)?;
         let conditions = task.conditions(profile, self.at.scale.size_bytes, task.fullness, self.at.cell.seed);
         let mut aging = Aging::begin(&conditions)?;
         let target = self.fresh("aged", Some(aging.inodes))?;
         let mut found = Rounds::new();
-        for &round in &self.at.scale.rounds {
-            self.at.watch.phase(&format!("{}: {round} % of the operations", self.at.identity.name), None);
-            let reached = aging.advance(target.as_ref(), round, self.at.watch)?;
+        for &percent in percents {
+            self.at.watch.phase(&format!("{}: {percent} % of the operations", self.at.identity.name), None);
+            let reached = aging.advance(target.as_ref(), percent, self.at.watch)?;
             let minutes = aging.replay_s / 60.0 / (self.at.scale.size_bytes as f64 / (1_u64 << 30) as f64);
-            found.insert(round, numbers(&reached, aging.bound_overwrites, minutes));
+            add(&mut found, percent, &reached, numbers(&reached, aging.bound_overwrites, minutes));
         }
         target.close()?;
         self.discard("aged")?;
@@ -166,9 +199,21 @@ impl Run<'_, '_> {
     }
 }
 
+/// The shares of the files whose age is at most `percent` of the oldest: reached, and in the profile. `ages` are the upper edges of its bins.
+fn age_shares(ages: &[f64], fit: &Fit, percent: u64) -> [Measurement; 2] {
+    let oldest = ages.last().copied().unwrap_or(1.0);
+    let bins = ages.partition_point(|age| age / oldest <= percent as f64 / 100.0);
+    let reached = (0..bins).map(|bin| fit.actual_share(bin)).sum();
+    [
+        measures::AGE_SHARE.once(nature::SIDES[2], reached),
+        measures::AGE_SHARE.once(PROFILE, fit.target[..bins].iter().sum()),
+    ]
+}
+
 fn numbers(reached: &AgingStats, bound: f64, minutes: f64) -> Vec<Measurement> {
     let one = |measure: Measure, value| measure.once(ONLY, value);
     vec![
+        one(measures::FULLNESS, reached.fullness),
         one(measures::OVERWRITES, reached.overwrites),
         one(measures::BOUND_OVERWRITES, bound),
         one(measures::OVERWRITES_OVER_BOUND, reached.overwrites / bound),

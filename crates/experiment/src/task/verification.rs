@@ -1,14 +1,13 @@
 //! Verification in experiments: compares a real file system, aged by a synthetic workload, with one on which the workload of its snapshots
 //! was replayed (Smith and Seltzer 1997, Figures 3 and 4).
 
+use super::replayed::{By, DailyLayout, SIDES, both, layout};
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::cell::Cell;
 use crate::spec::Scale;
 use fs::Location;
-use results::Measurement;
-use results::measures::{self, Measure};
+use results::measures;
 use run::Error;
-use run::checkpoint::ONLY;
 use run::verify::{Case, Verified, compare_sides};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -52,16 +51,6 @@ impl Default for Verification {
     }
 }
 
-/// The meaning of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum By {
-    /// A day of the synthetic workload; day 0 is the initial filling.
-    Day,
-    /// The upper bound of a class of file sizes on the last day: files larger than half of it.
-    SizeClass,
-}
-
 /// How a workload is derived from snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -74,9 +63,6 @@ enum Method {
 }
 
 inventory::submit!(TaskKind::new::<Verification>("verify", Vec::new));
-
-/// The sides.
-const SIDES: [&str; 2] = ["real", "replayed"];
 
 impl Task for Verification {
     fn check(&self, _cell: &Cell, scale: &Scale) -> Result<(), Error> {
@@ -117,7 +103,7 @@ impl Task for Verification {
     }
 
     fn sides(&self) -> &'static [&'static str] {
-        &[ONLY, SIDES[0], SIDES[1]]
+        &SIDES
     }
 }
 
@@ -153,37 +139,24 @@ impl Verification {
 }
 
 fn days(verified: &Verified) -> Rounds {
-    let (mut sum, mut count) = (0.0, 0.0);
+    let mut layout = DailyLayout::default();
     let of = |day: &run::verify::Day| {
-        let mut numbers = both(measures::LAYOUT_SCORE, [day.real_score, day.replayed_score]);
+        let mut numbers = layout.next([day.real_score, day.replayed_score]);
         numbers.extend(both(measures::FULLNESS, [day.real_fullness, day.replayed_fullness]));
         numbers.extend(both(measures::FILES, [Some(day.real_files as f64), Some(day.replayed_files as f64)]));
-        if let Some((real, replayed)) = day.real_score.zip(day.replayed_score) {
-            (sum, count) = (sum + (replayed - real).abs(), count + 1.0);
-            numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
-            numbers.push(measures::MEAN_ABS_DIFFERENCE.once(ONLY, sum / count));
-        }
-        numbers
+        (day.day, numbers)
     };
-    verified.days.iter().map(|day| day.day).zip(verified.days.iter().map(of)).collect()
+    verified.days.iter().map(of).collect()
 }
 
 fn size_classes(verified: &Verified) -> Rounds {
     let of = |class: &run::verify::SizeScores| {
-        let mut numbers = both(measures::LAYOUT_SCORE, [class.real_score, class.replayed_score]);
+        let mut numbers = layout([class.real_score, class.replayed_score]);
         let files = [class.real_files, class.replayed_files].map(|files| Some(files as f64));
         numbers.extend(both(measures::FILES, files));
-        if let Some((real, replayed)) = class.real_score.zip(class.replayed_score) {
-            numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
-        }
         (class.upper_bytes, numbers)
     };
     verified.by_size.iter().map(of).collect()
-}
-
-fn both(measure: Measure, values: [Option<f64>; 2]) -> Vec<Measurement> {
-    let sides = SIDES.into_iter().zip(values);
-    sides.filter_map(|(side, value)| Some(measure.once(side, value?))).collect()
 }
 
 #[cfg(test)]

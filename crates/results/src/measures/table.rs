@@ -59,8 +59,10 @@ measures! {
     SCAN_WALL_S = "scan_wall_s", "s", "scan time", Lower;
     /// Processor time of a scan.
     SCAN_CPU_S = "scan_cpu_s", "s", "processor time of the scan", Lower, work;
-    /// Allocated bytes of the files that a scan reads.
-    SCAN_ALLOCATED_BYTES = "scan_allocated_bytes", "B", "allocated bytes of the files", Neither;
+    /// Bytes of the tree that a scan reads, as `du` counts them on ext4.
+    SCAN_ALLOCATED_BYTES = "scan_allocated_bytes", "B", "bytes of the tree on ext4", Neither;
+    /// Mean size of the files that a scan reads.
+    MEAN_FILE_BYTES = "mean_file_bytes", "B", "mean file size", Neither;
     /// Read requests of a scan that reach the device.
     SCAN_REQUESTS = "scan_requests", "requests", "read requests", Lower, work, always;
     /// Bytes that a scan reads from the device.
@@ -72,6 +74,8 @@ measures! {
     FREE_BYTES = "free_bytes", "B", "free space", Neither, free_space;
     /// Mean length of a free extent.
     FREE_MEAN_BYTES = "free_mean_bytes", "B", "mean free extent", Higher, free_space;
+    /// Length of the shortest free extent.
+    FREE_LEAST_BYTES = "free_least_bytes", "B", "shortest free extent", Neither;
     /// Length of the longest free extent.
     FREE_LARGEST_BYTES = "free_largest_bytes", "B", "longest free extent", Higher, free_space;
     /// The longest free extent over all free bytes.
@@ -82,8 +86,10 @@ measures! {
     FREE_BYTE_SHARE = "free_byte_share", "share", "free bytes in the class", Neither;
     /// Free fragments of blocks over all free space.
     FREE_FRAGMENT_SHARE = "free_fragment_share", "share", "free space in fragments", Lower;
-    /// Difference of the mean free extents of an aged and a real file system.
-    FREE_MEAN_DIFFERENCE_BYTES = "free_mean_difference_bytes", "B", "difference of mean free extents", Lower;
+    /// Mean free extent of an aged file system minus that of a real one.
+    FREE_MEAN_DIFFERENCE_BYTES = "free_mean_difference_bytes", "B", "mean free extent, aged minus real", Neither;
+    /// Longest free extent of an aged file system minus that of a real one.
+    FREE_LARGEST_DIFFERENCE_BYTES = "free_largest_difference_bytes", "B", "longest free extent, aged minus real", Neither;
     /// Earth mover's distance of the lengths of free extents of an aged and a real file system, in powers of two.
     FREE_EXTENT_DOUBLINGS_APART = "free_extent_doublings_apart", "doublings", "distance of free extents", Lower;
     /// Size of the new file that is written.
@@ -124,6 +130,8 @@ measures! {
     AGING_OPERATIONS = "aging_operations", "operations", "operations so far", Neither;
     /// Time of the aging for each GiB of capacity.
     AGING_MINUTES_PER_GIB = "aging_minutes_per_gib", "min/GiB", "aging time per GiB", Lower;
+    /// Files at most as old as a share of the oldest age.
+    AGE_SHARE = "age_share", "share", "files at most this old", Neither;
     /// Root-mean-square error of the shares of files by age.
     AGE_RMS_ERROR = "age_rms_error", "share", "error of ages", Lower, aging;
     /// Root-mean-square error of the shares of files by size.
@@ -244,6 +252,8 @@ measures! {
     BENCHMARK_OVER_PRECREATE = "benchmark_over_precreate", "ratio", "benchmark over precreate rate", Neither, by_disk;
     /// Object rate of the cleanup phase over that of the precreate phase.
     CLEANUP_OVER_PRECREATE = "cleanup_over_precreate", "ratio", "cleanup over precreate rate", Neither, by_disk;
+    /// Object rate of the first repeat of the benchmark phase against the mean of the others: the larger over the smaller.
+    FIRST_REPEAT_FACTOR = "first_repeat_factor", "ratio", "first repeat against the others, larger over smaller", Neither, by_disk;
     /// Operations of one kind per second.
     OPERATION_PER_S = "*_per_s", "operations/s", "operations per second", Higher, by_disk;
     /// Quantile of the latency of operations of one kind.

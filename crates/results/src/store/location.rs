@@ -99,12 +99,21 @@ impl fmt::Display for StoreLocation {
 
 /// The prefixes of database URLs.
 const URLS: [&str; 2] = ["postgres://", "postgresql://"];
+/// The schemes of the URLs of repositories.
+const REPOSITORIES: [&str; 4] = ["http", "https", "ssh", "git"];
 
 /// An argument of the command line without secrets, for display and records: a database URL loses its password, which is between the first
-/// colon after the user name and the `@`, and its parameters.
+/// colon after the user name and the `@`, and its parameters; the URL of a
+/// repository loses what is before the `@` of its host, and its parameters.
 pub fn without_secrets(argument: &str) -> String {
     let Some(at) = URLS.iter().filter_map(|scheme| Some(argument.find(scheme)? + scheme.len())).min() else {
-        return argument.to_owned();
+        let Some((scheme, rest)) = argument.split_once("://") else { return argument.to_owned() };
+        if !REPOSITORIES.iter().any(|of| scheme.ends_with(of)) {
+            return argument.to_owned();
+        }
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let place = format!("{}{path}", host.rsplit('@').next().unwrap_or_default());
+        return format!("{scheme}://{}", place.split('?').next().unwrap_or_default());
     };
     let (before, rest) = argument.split_at(at);
     let upto = |text: &str, ends: &[char]| text.split(ends).next().unwrap_or_default().to_owned();
@@ -142,6 +151,9 @@ mod tests {
             ("postgres://host/lab?user=me&password=ge@heim", "postgres://host@…"),
             ("postgres://me:gehe/im@host/lab", "postgres://me@host/lab"),
             ("postgres://", "postgres://"),
+            ("--repo=https://me:geheim@host/a@b.git?token=geheim", "--repo=https://host/a@b.git"),
+            ("https://geheim@host", "https://host"),
+            ("s3://bucket?region=x", "s3://bucket?region=x"),
             ("me:geheim@host", "me:geheim@host"),
         ] {
             assert_eq!(without_secrets(argument), shown);

@@ -142,6 +142,7 @@ impl AgeSpec {
             rounds,
             measured,
             repeat: self.measure.as_ref().map_or(1, |measure| measure.repeat),
+            quiet_s: 0,
             unaged: true,
             pictures: Vec::new(),
             memory_bytes: Vec::new(),

@@ -37,16 +37,16 @@ impl Probe for Scan {
             Cache::Warm { memory_bytes } => format!("scans with {} of memory", input::bytes(memory_bytes)),
         };
         pair.record_each(&what, survey.repeat, measures::SCAN_WALL_S, |turn| {
-            let scanned = scan(survey.cache, turn, &census[turn.subject])?;
+            let scanned = scan(survey, turn, &census[turn.subject])?;
             Ok(turn.record(&numbers(survey, &scanned, turn))?)
         })
     }
 }
 
-fn scan(cache: Cache, turn: &mut Turn, census: &Census) -> Result<Scanned, Error> {
-    match cache {
+fn scan(survey: &Survey, turn: &mut Turn, census: &Census) -> Result<Scanned, Error> {
+    match survey.cache {
         Cache::Cold(reader) => {
-            let scanned = scanned::cold(turn.target, reader, census, turn.traced)?;
+            let scanned = scanned::cold(turn.target, reader, census, survey.quiet, turn.traced)?;
             turn.record_document("chilled", &scanned.dropped_caches)?;
             Ok(scanned)
         }

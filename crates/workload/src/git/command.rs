@@ -55,18 +55,18 @@ pub(crate) fn run_git(action: &'static str, dir: &Path, args: Vec<String>) -> Re
     git(action, dir, &[], args)
 }
 
-/// Runs one git command in `dir` with `input` on its standard input.
+/// Runs one git command in `dir` with what `input` writes on its standard input.
 pub(super) fn git_reading<A: AsRef<OsStr>>(
     action: &'static str,
     dir: &Path,
     args: impl IntoIterator<Item = A>,
-    input: &[u8],
+    input: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> Result<(), Error> {
     let mut child = start(dir, &[], args, Stdio::piped());
     if let Ok(child) = &mut child {
-        let mut stdin = child.stdin.take().expect("stdin is a pipe");
+        let mut stdin = io::BufWriter::new(child.stdin.take().expect("stdin is a pipe"));
         // On a write error git itself reports why it stopped reading.
-        let _ = stdin.write_all(input);
+        let _ = input(&mut stdin).and_then(|()| stdin.flush());
     }
     finish(action, dir, child)
 }
@@ -126,7 +126,7 @@ fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<
 }
 
 /// Has the kernel kill the process when this one ends, even after kill -9.
-fn die_with_parent(command: &mut Command) -> &mut Command {
+pub(super) fn die_with_parent(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes one system call and neither allocates nor locks.
     unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) }
 }

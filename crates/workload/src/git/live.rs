@@ -26,6 +26,9 @@ pub enum Gc {
     Auto,
     /// After every so many pulls.
     Every(u64),
+    /// As git decides, but with this limit of loose objects: a small history collects as often in proportion as a large one does by default. Git
+    /// estimates their number in steps of 256.
+    Loose(u64),
 }
 
 /// How a history is pulled.
@@ -53,8 +56,8 @@ impl Live {
     /// Creates an empty repository at `root`, a new or empty directory, to pull `history` into.
     pub fn begin(history: &History, root: &Path, options: &LiveOptions) -> Result<Live, Error> {
         let fail = |why: String| Error::Git { action: ACTION, path: root.into(), why };
-        if options.gc == Gc::Every(0) {
-            return Err(fail("gc must run after every 1 pull or more".into()));
+        if matches!(options.gc, Gc::Every(0) | Gc::Loose(0)) {
+            return Err(fail("gc must run after every 1 pull or loose object or more".into()));
         }
         fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
         let root = root.canonicalize().map_err(|error| fail(error.to_string()))?;
@@ -100,7 +103,15 @@ impl Live {
             path: branch,
             why: error.to_string(),
         })?;
-        let auto: &[&str] = if self.gc == Gc::Auto { &[] } else { &["gc.auto=0", "maintenance.auto=false"] };
+        let limit;
+        let auto: &[&str] = match self.gc {
+            Gc::Auto => &[],
+            Gc::Loose(objects) => {
+                limit = format!("gc.auto={objects}");
+                &[&limit]
+            }
+            Gc::Off | Gc::Every(_) => &["gc.auto=0", "maintenance.auto=false"],
+        };
         match self.history.order() {
             Order::FirstParent => {
                 git(ACTION, &self.root, auto, ["pull", "--quiet", "--ff-only", "origin", "main"])?;

@@ -1,6 +1,5 @@
-//! A sample repository with a history like that of a small project, for tests and for users without a
-//! repository: source files in directories, and commits that mostly change a few lines of a few files. At
-//! fixed commits it has every case that makes a checkout hard: renames, deletions, modes, symbolic links,
+//! A sample repository with a history like that of a small project, for tests: source files in directories,
+//! and commits that mostly change a few lines of a few files. At fixed commits it has every case that makes a checkout hard: renames, deletions, modes, symbolic links,
 //! submodules, directories that become files and vice versa, names beyond ASCII and with newlines, merges.
 
 use std::fs;
@@ -13,33 +12,37 @@ use crate::Error;
 use crate::random::Random;
 
 /// Seconds between two commits.
-const STEP_S: u64 = 3600;
+pub(super) const STEP_S: u64 = 3600;
 /// Every so many commits, one is on a side branch and is merged two commits later.
 const MERGE_EVERY: u64 = 16;
 
-/// Source files at the start of a small project.
-pub const FILES: u64 = 120;
+/// Source files at the start.
+const FILES: u64 = 120;
+
+pub(super) const ACTION: &str = "creating a sample repository at";
 
 /// Creates a bare repository at `path`, a new or empty directory, with at least three `commits`. A seed gives
 /// the same commits on every machine.
 pub fn make(path: &Path, commits: u64, seed: u64) -> Result<(), Error> {
-    make_with_files(path, FILES, commits, seed)
+    if commits < 3 {
+        return Err(fail(path, "it needs at least 3 commits".into()));
+    }
+    begin(path)?;
+    git_reading(ACTION, path, ["fast-import", "--quiet"], |to| to.write_all(&stream(FILES, commits, seed)))
 }
 
-/// Like [`make`], with `files` source files at the start, of 4 KiB on average.
-pub fn make_with_files(path: &Path, files: u64, commits: u64, seed: u64) -> Result<(), Error> {
-    const ACTION: &str = "creating a sample repository at";
-    let fail = |why: String| Error::Git { action: ACTION, path: path.into(), why };
-    if commits < 3 {
-        return Err(fail("it needs at least 3 commits".into()));
-    }
-    fs::create_dir_all(path).map_err(|error| fail(error.to_string()))?;
-    let there = fs::read_dir(path).map_err(|error| fail(error.to_string()))?.next();
+/// Creates a bare repository without commits at `path`, a new or empty directory.
+pub(super) fn begin(path: &Path) -> Result<(), Error> {
+    fs::create_dir_all(path).map_err(|error| fail(path, error.to_string()))?;
+    let there = fs::read_dir(path).map_err(|error| fail(path, error.to_string()))?.next();
     if there.is_some() {
-        return Err(fail("it is not empty; give an empty or new directory".into()));
+        return Err(fail(path, "it is not empty; give an empty or new directory".into()));
     }
-    git(ACTION, path, &[], ["init", "--quiet", "--bare", "--template="])?;
-    git_reading(ACTION, path, ["fast-import", "--quiet"], &stream(files, commits, seed))
+    git(ACTION, path, &[], ["init", "--quiet", "--bare", "--template="])
+}
+
+fn fail(path: &Path, why: String) -> Error {
+    Error::Git { action: ACTION, path: path.into(), why }
 }
 
 /// The history in the format of `git fast-import`.

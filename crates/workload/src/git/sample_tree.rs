@@ -241,7 +241,8 @@ fn submodule(random: &mut Random) -> PathContent {
     PathContent { mode: SUBMODULE, inline: false, bytes: digits }
 }
 
-fn text(lines: usize, random: &mut Random) -> Vec<u8> {
+/// Random lines.
+pub(super) fn text(lines: usize, random: &mut Random) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..lines {
         for _ in 0..=random.below(10) {

@@ -1,6 +1,6 @@
 //! The history of a git repository as a workload. A round is a pull.
 
-use super::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
+use super::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, synthetic};
 use crate::interface::last_of;
 use crate::traced::Stretches;
 use crate::{Driver, Error, Site, Start, Workload};
@@ -19,7 +19,7 @@ pub struct Git {
     pub repository: Option<PathBuf>,
     /// Number of commits of a synthetic history; 0 means as many as there are pulls.
     pub commits: u64,
-    /// Initial number of source files of a synthetic history, with a mean size of 4 KiB.
+    /// Initial number of files of a synthetic history, with a mean size of 6.7 KB.
     pub files: u64,
     /// The commits to pull.
     pub order: Order,
@@ -35,7 +35,7 @@ impl Default for Git {
             live: false,
             repository: None,
             commits: 0,
-            files: sample::FILES,
+            files: synthetic::FILES,
             order: Order::FirstParent,
             gc: Gc::Off,
             objects: false,
@@ -58,16 +58,16 @@ impl Git {
 
     /// The synthetic repository, created unless it exists.
     fn synthetic(&self, last: u64, work: &Path) -> Result<PathBuf, Error> {
-        // The main line has fewer commits than the whole history.
-        let commits = if self.commits > 0 { self.commits } else { last + last / 4 + 8 };
-        let name = format!("history-{}-{commits}.git", self.files);
+        // A repository needs two commits.
+        let commits = if self.commits > 0 { self.commits } else { last.max(2) };
+        let name = format!("synthetic-{}-{commits}.git", self.files);
         let path = work.join(&name);
         if !path.exists() {
             let making = work.join(format!(".{name}.part"));
             if making.exists() {
                 std::fs::remove_dir_all(&making).map_err(Error::io("removing the incomplete", &making))?;
             }
-            sample::make_with_files(&making, self.files, commits, HISTORY_SEED)?;
+            synthetic::make(&making, self.files, commits, HISTORY_SEED)?;
             std::fs::rename(&making, &path).map_err(Error::io("naming", &path))?;
         }
         Ok(path)
@@ -165,6 +165,7 @@ impl Driver for Pulling {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sample;
     use super::*;
 
     #[test]

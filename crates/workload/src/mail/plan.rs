@@ -1,6 +1,5 @@
 //! The plan of a mail workload: its parameters and a seed determine all events.
 
-use super::message::MIN_BYTES;
 use super::script::Script;
 use crate::Error;
 use serde::{Deserialize, Serialize};
@@ -43,7 +42,7 @@ impl Default for Parameters {
             users: 2,
             mailboxes: 80,
             messages: 1000,
-            least_bytes: 1 << 10,
+            least_bytes: 1,
             most_bytes: 32 << 10,
             operations: 8000,
             days: 100,
@@ -78,9 +77,9 @@ impl Plan {
                 p.users, p.mailboxes
             ));
         }
-        if p.least_bytes < MIN_BYTES || p.least_bytes > p.most_bytes || p.most_bytes > MAX_BYTES {
+        if p.least_bytes == 0 || p.least_bytes > p.most_bytes || p.most_bytes > MAX_BYTES {
             return refuse(format!(
-                "messages of {} to {} bytes: the range must ascend, from {MIN_BYTES} or more to \
+                "messages of {} to {} bytes: the range must ascend, from 1 or more to \
                  {MAX_BYTES} or less",
                 p.least_bytes, p.most_bytes
             ));

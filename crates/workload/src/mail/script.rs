@@ -155,7 +155,7 @@ mod tests {
                 }
             }
             let mean = size_sum as f64 / inserted as f64;
-            assert!((mean / 16_896.0 - 1.0).abs() < 0.02, "sizes have a mean of {mean}");
+            assert!((mean / 16_384.5 - 1.0).abs() < 0.02, "sizes have a mean of {mean}");
             let share = (inserted - 4000) as f64 / (inserted - 4000 + deleted) as f64;
             // With a share of 0.3 the mailboxes run empty; deletions from empty mailboxes become insertions.
             let expected =

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use trace::{Content, FileId, Op, ROOT};
 
 /// A few files that grow to one size. In round r the first 100 − r percent of each file are written in one
-/// go, file after file; the rest is appended to all files in turn, unit by unit. An fsync follows each write,
-/// so that the file system cannot delay the allocation.
+/// go, file after file; the rest is appended to all files in turn, unit by unit. An fsync follows the first part
+/// and each append, so that the file system cannot delay the allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Intrafile {
@@ -47,19 +47,20 @@ impl Intrafile {
         let mut ops = Vec::with_capacity(2 * operations as usize + files as usize + 1);
         for file in 0..files {
             ops.push(Op::Create { file: FileId(file), parent: ROOT, size: 0, content: Content::Written });
-            (in_turn..units).for_each(|_| self.append(file, &mut ops));
+            append(file, (units - in_turn) * unit_bytes, &mut ops);
         }
         for _ in 0..in_turn {
-            (0..files).for_each(|file| self.append(file, &mut ops));
+            (0..files).for_each(|file| append(file, unit_bytes, &mut ops));
         }
         ops.push(Op::Checkpoint { number: round });
         Ok(ops)
     }
+}
 
-    fn append(&self, file: u64, ops: &mut Vec<Op>) {
-        let (file, parent) = (FileId(file), ROOT);
-        ops.push(Op::Append { file, parent, len: self.unit_bytes });
-        ops.push(Op::Fsync { file, parent });
+fn append(file: u64, len: u64, ops: &mut Vec<Op>) {
+    let (file, parent) = (FileId(file), ROOT);
+    if len > 0 {
+        ops.extend([Op::Append { file, parent, len }, Op::Fsync { file, parent }]);
     }
 }
 
@@ -70,24 +71,28 @@ const MAX_APPENDS: u64 = 10_000_000;
 mod tests {
     use super::*;
 
-    fn appended(ops: &[Op]) -> Vec<u64> {
-        ops.iter()
-            .filter_map(|op| if let Op::Append { file, .. } = op { Some(file.0) } else { None })
-            .collect()
+    /// File and units of each append.
+    fn appended(ops: &[Op]) -> Vec<(u64, u64)> {
+        let of = |op: &Op| match op {
+            Op::Append { file, len, .. } => Some((file.0, len >> 12)),
+            _ => None,
+        };
+        ops.iter().filter_map(of).collect()
     }
 
     #[test]
     fn first_round_is_sequential_and_last_interleaved() {
         let two = Intrafile { files: 2, file_bytes: 16 << 10, unit_bytes: 4 << 10 };
-        assert_eq!(appended(&two.round(0).unwrap()), [0, 0, 0, 0, 1, 1, 1, 1]);
-        assert_eq!(appended(&two.round(50).unwrap()), [0, 0, 1, 1, 0, 1, 0, 1]);
-        assert_eq!(appended(&two.round(100).unwrap()), [0, 1, 0, 1, 0, 1, 0, 1]);
+        assert_eq!(appended(&two.round(0).unwrap()), [(0, 4), (1, 4)]);
+        assert_eq!(appended(&two.round(50).unwrap()), [(0, 2), (1, 2), (0, 1), (1, 1), (0, 1), (1, 1)]);
+        assert_eq!(appended(&two.round(100).unwrap()), [(0, 1), (1, 1)].repeat(4));
     }
 
     #[test]
     fn every_write_is_synced() {
         let ops = Intrafile::default().round(37).unwrap();
-        assert_eq!(ops.iter().filter(|op| matches!(op, Op::Append { .. })).count(), 1000);
+        let units: u64 = appended(&ops).iter().map(|(_, units)| units).sum();
+        assert_eq!((units, appended(&ops).len()), (1000, 10 + 370));
         for pair in ops.windows(2) {
             if let [Op::Append { file, .. }, then] = pair {
                 assert_eq!(*then, Op::Fsync { file: *file, parent: ROOT });

@@ -147,19 +147,29 @@ impl Workload for Tree {
 const SHAPE_SEED: u64 = 2017;
 
 /// A tree created fully out of order, with files of one size.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileSizes {
     /// The tree; its file size is ignored.
     pub tree: Tree,
+    /// The size of a file in round 1; in round r it is r times that.
+    pub unit_bytes: u64,
     /// Maximum number of bytes per round, which limits the number of large files. 0 means no limit.
     pub most_bytes: u64,
 }
 
+impl Default for FileSizes {
+    /// Rounds are sizes in bytes.
+    fn default() -> FileSizes {
+        FileSizes { tree: Tree::default(), unit_bytes: 1, most_bytes: 0 }
+    }
+}
+
 impl FileSizes {
     fn rounds(&self, seed: u64) -> Result<Rounds, Error> {
-        let (shape, most_bytes) = (self.tree.shape()?, self.most_bytes);
-        Ok(Rounds::new(seed, move |file_bytes| {
+        let (shape, unit_bytes, most_bytes) = (self.tree.shape()?, self.unit_bytes, self.most_bytes);
+        Ok(Rounds::new(seed, move |round| {
+            let file_bytes = round * unit_bytes;
             let most = match most_bytes {
                 0 => usize::MAX,
                 most => (most / file_bytes.max(1)).max(1) as usize,

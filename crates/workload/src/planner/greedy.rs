@@ -1,15 +1,16 @@
-//! The published planner of Geriatrix (geriatrix17, §3), for comparison.
+//! The published planner of Geriatrix (geriatrix17, §5), for comparison.
 //!
 //! *Rapid aging* creates files of random size and depth, drawn by the profile's weights, until the requested
-//! fullness is reached. *Stable aging* then tosses a fair coin for each operation. A creation takes the size
+//! fullness is reached. *Stable aging* then tosses a fair coin for each operation, as long as the fullness is
+//! within 0.5 % of the requested one; otherwise the operation leads back to it. The publication says that the
+//! fullness is maintained (§5), and not how: by the coin alone, it would walk away. A creation takes the size
 //! bin with the largest deficit among those that still fit, and the depth with the largest deficit; a
 //! deletion takes the age bin with the largest excess, in it the size, in that the depth, and there a random
 //! file. Age bins are windows of birth, fixed when stable aging starts by the number of operations that the
 //! profile needs.
 //!
-//! Unlike `planned`, this method does not steer the fullness or the number of overwrites: the random walk of
-//! the coin, and a fit that is reached only at the end, are part of the published method and show in its
-//! figures.
+//! Unlike `planned`, this method does not steer the number of overwrites. A fit that is reached only at the
+//! end is part of the published method and shows in its figures.
 
 mod cells;
 
@@ -35,11 +36,20 @@ pub(crate) struct Greedy {
     cells: Cells,
     /// The age windows; `None` during rapid aging.
     calendar: Option<Calendar>,
-    /// Upper limit of the blocks of live files.
+    /// The blocks of live files that are requested.
+    target_blocks: u64,
+    /// The most that files may occupy for a moment: half of what is free at that fullness stays free, for large files that do not fit
+    /// below it and for the file system itself.
     most_blocks: u64,
     /// Number of created blocks at which the aging ends, if requested.
     most_created: Option<f64>,
 }
+
+/// The part of the requested fullness by which the fullness may miss it.
+const MARGIN: u64 = 200;
+
+/// The share of the aging after which operations on large files no longer change the fullness.
+const SETTLING: f64 = 0.95;
 
 /// The number of operations that the published method plans for `files` live files.
 fn published_operations(targets: &Targets, files: u64) -> u64 {
@@ -87,10 +97,11 @@ impl Greedy {
                 file,
             );
         }
-        let most_blocks = targets.overwritten_blocks(conditions.fullness) as u64;
+        let target_blocks = targets.overwritten_blocks(conditions.fullness) as u64;
+        let most_blocks = targets.overwritten_blocks((1.0 + conditions.fullness) / 2.0) as u64;
         let operations = published_operations(&targets, targets.files());
         Ok(Greedy {
-            plan: targets.plan(most_blocks, tree.directories(), operations, None),
+            plan: targets.plan(target_blocks, tree.directories(), operations, None),
             most_created: conditions.overwrites.map(|n| targets.overwritten_blocks(n)),
             targets,
             rng,
@@ -99,6 +110,7 @@ impl Greedy {
             counters,
             cells,
             calendar: None,
+            target_blocks,
             most_blocks,
         })
     }
@@ -108,7 +120,7 @@ impl Greedy {
         if self.calendar.is_none() {
             let size = self.rng.weighted(&self.targets.sizes.share);
             let bytes = self.targets.sizes.random(size, &mut self.rng);
-            if self.counters.live_blocks + blocks(bytes) <= self.most_blocks {
+            if self.counters.live_blocks + blocks(bytes) <= self.target_blocks {
                 let depth = self.rng.weighted(&self.targets.depth_share);
                 return Some(self.create(0, size, depth, bytes));
             }
@@ -116,16 +128,24 @@ impl Greedy {
         }
         let calendar = self.calendar.as_ref().expect("stable aging has windows");
         let now = self.counters.operations() + 1;
-        if now > calendar.total
-            || self.most_created.is_some_and(|most| self.counters.created_blocks as f64 >= most)
-        {
+        let created = self.most_created.map_or(0.0, |most| self.counters.created_blocks as f64 / most);
+        let done = f64::max((now - 1) as f64 / calendar.total as f64, created);
+        if done >= 1.0 {
             return None;
         }
         let age = calendar.bin_of(now);
-        if self.rng.coin() {
-            self.create_best(age).or_else(|| self.delete_best())
+        let (live, margin) = (self.counters.live_blocks, self.target_blocks / MARGIN);
+        let (least, most) = (self.target_blocks - margin, self.target_blocks + margin);
+        let creates = if (least..=most).contains(&live) { self.rng.coin() } else { live < least };
+        // At the end, no file is created or deleted whose absence or presence could not be made up for.
+        let [room, spare] = match done > SETTLING {
+            true => [most.saturating_sub(live), live.saturating_sub(least)],
+            false => [self.most_blocks.saturating_sub(live), u64::MAX],
+        };
+        if creates {
+            self.create_best(age, room).or_else(|| self.delete_best(spare))
         } else {
-            self.delete_best().or_else(|| self.create_best(age))
+            self.delete_best(spare).or_else(|| self.create_best(age, room))
         }
     }
 
@@ -147,9 +167,8 @@ impl Greedy {
         self.calendar = Some(calendar);
     }
 
-    /// Creates a file of the fitting size with the largest deficit, at the depth with the largest deficit.
-    fn create_best(&mut self, age: usize) -> Option<Op> {
-        let room = self.most_blocks.saturating_sub(self.counters.live_blocks);
+    /// Creates a file of the size with the largest deficit that fits into `room` blocks, at the depth with the largest deficit.
+    fn create_best(&mut self, age: usize, room: u64) -> Option<Op> {
         let sizes = &self.targets.sizes;
         let size = self.cells.size_lacking_most(&sizes.share, |bin| blocks(sizes.largest(bin)) <= room)?;
         let bytes = sizes.random(size, &mut self.rng);
@@ -165,14 +184,16 @@ impl Greedy {
         Op::Create { file, parent: dir, size: bytes, content: Content::Auto }
     }
 
-    /// Deletes a random file of the bins with the largest excess.
-    fn delete_best(&mut self) -> Option<Op> {
+    /// Deletes a random file of the bins with the largest excess, among sizes of at most `spare` blocks.
+    fn delete_best(&mut self, spare: u64) -> Option<Op> {
         let shares = Shares {
             age: &self.targets.age_share,
             size: &self.targets.sizes.share,
             depth: &self.targets.depth_share,
         };
-        let file = self.cells.remove_most_over(&shares, &mut self.rng)?;
+        let sizes = &self.targets.sizes;
+        let fits = |bin| blocks(sizes.largest(bin)) <= spare;
+        let file = self.cells.remove_most_over(&shares, fits, &mut self.rng)?;
         self.counters.delete(file.size);
         Some(Op::Delete { file: file.file, parent: file.dir })
     }

@@ -379,6 +379,20 @@ fn gc_keeps_reference_logs() {
 }
 
 #[test]
+fn git_collects_garbage_at_the_limit_of_loose_objects() {
+    // Git estimates the loose objects from one of their 256 directories, so it takes some hundreds to be above the least limit.
+    let repository = sample_repository(260, 7);
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
+    let options = LiveOptions { gc: Gc::Loose(1), scratch: scratch.path().into() };
+    Live::begin(&history, root.path(), &options).unwrap().pull(200).unwrap();
+    let packs = fs::read_dir(root.path().join(".git/objects/pack")).unwrap();
+    let is_pack = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "pack");
+    let packs = packs.map(Result::unwrap).filter(is_pack).count();
+    assert!(packs > 1, "only the pack of the first pull");
+}
+
+#[test]
 fn no_files_exist_before_first_pull() {
     let repository = sample_repository(10, 1);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();

@@ -49,7 +49,7 @@ fn named(age: &Age) -> Result<(Arc<dyn Workload>, Option<u64>)> {
     } else if args.interfile.is_some() {
         (Arc::new(tree(args)?), args.interfile)
     } else if args.filesize.is_some() {
-        (Arc::new(FileSizes { tree: tree(args)?, most_bytes: 0 }), args.filesize)
+        (Arc::new(FileSizes { tree: tree(args)?, ..FileSizes::default() }), args.filesize)
     } else if let Some(file) = &args.trace {
         (Arc::new(TraceFile { file: super::absolute(file)?, sha256: None }), None)
     } else if !args.snapshots.is_empty() {
@@ -77,7 +77,7 @@ fn git(args: &WorkloadArgs, repository: Option<&PathBuf>) -> Result<Git> {
     }
     Ok(Git {
         live: args.live,
-        repository: absolute(repository.or(args.repo.as_ref()))?,
+        repository: local(repository.or(args.repo.as_ref()))?,
         order: match args.order {
             Commits::FirstParent => Order::FirstParent,
             Commits::Full => Order::Full,
@@ -99,12 +99,12 @@ fn snapshots(args: &WorkloadArgs) -> Result<Snapshots> {
 }
 
 fn tree(args: &WorkloadArgs) -> Result<Tree> {
-    let of = TreeOf { repository: absolute(args.repo.as_ref())?, ..TreeOf::default() };
+    let of = TreeOf { repository: local(args.repo.as_ref())?, ..TreeOf::default() };
     let published = Tree::default();
     let files = args.files.unwrap_or(if args.repo.is_some() { u64::MAX } else { published.files });
     Ok(Tree { of, files, ..published })
 }
 
-fn absolute(path: Option<&PathBuf>) -> Result<Option<PathBuf>> {
-    path.map(|path| super::absolute(path)).transpose()
+fn local(repository: Option<&PathBuf>) -> Result<Option<PathBuf>> {
+    Ok(repository.map(|repository| workload::git::local(repository, note)).transpose()?)
 }

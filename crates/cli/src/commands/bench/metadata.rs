@@ -14,6 +14,7 @@ use ranks::Group as _;
 use ranks::mpi::World;
 use run::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     if let (false, Some(work)) = (args.import.is_empty(), &args.work) {
@@ -54,17 +55,18 @@ fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
 
 /// Runs the benchmark and prints its results.
 fn conduct(args: &Metadata, spec: &MetadataSpec, external: Option<ExternalRanks>) -> Result<()> {
+    let begun = Instant::now();
     let mut progress = Progress::new();
     let mut written = Ok(());
     let mut show = shown(args, spec, &mut written);
     let outcome = run::metadata(spec, external, &mut progress, &mut show)?;
     drop((progress, show));
     written?;
-    if let Some(memory) = outcome.memory.filter(|_| !args.json) {
-        output::line(&memory_line(memory))?;
-    }
     if args.json {
         output::json(&outcome)?;
+    } else {
+        output::line(&format!("Total runtime: {:.0}s", begun.elapsed().as_secs_f64()))?;
+        outcome.memory.map_or(Ok(()), |memory| output::line(&memory_line(memory)))?;
     }
     judge(outcome.errors())
 }
@@ -76,7 +78,16 @@ fn shown<'a>(
     written: &'a mut Result<()>,
 ) -> impl FnMut(&PhaseOutcome) + 'a {
     let Task { settings, backend, ranks, .. } = &spec.task;
-    let mut heading = Some(metadata::heading(settings, backend.interface(), ranks.number()));
+    let location = args.root.as_ref().map(|root| root.display().to_string());
+    let heading = metadata::Heading {
+        interface: backend.interface(),
+        root: location.as_deref().unwrap_or_default(),
+        ranks: ranks.number(),
+        free_memory_bytes: spec.free_memory_bytes,
+        free_memory_between_bytes: spec.free_memory_between_bytes,
+        process_reports: args.process_reports,
+    };
+    let mut heading = Some(metadata::heading(settings, &heading));
     move |outcome| {
         for failure in &outcome.failures {
             note(failure);
@@ -167,6 +178,7 @@ fn settings(args: &Metadata) -> Result<Settings> {
         stonewall: args.stonewall.map(|after| Stonewall { after, wear_out: args.wear_out }),
         waiting: args.waiting,
         read_only: args.read_only,
+        write_first: args.write_first,
         ignore_precreate_errors: args.ignore_precreate_errors,
         verify: !args.no_verify,
         phases: Phases {

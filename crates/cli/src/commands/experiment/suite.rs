@@ -55,7 +55,7 @@ pub fn list(json: bool) -> Result<()> {
 /// Shows the status and verdict of each figure in the store.
 pub fn status(how: &HowToRun, markdown: bool) -> Result<()> {
     let at = how.store.or_of(&how.work);
-    let standing = standing(&at, &how.scale)?;
+    let standing = standing(&at, how)?;
     if how.json {
         return output::json(&document(&at, &how.scale, &standing));
     }
@@ -64,7 +64,7 @@ pub fn status(how: &HowToRun, markdown: bool) -> Result<()> {
 
 /// Shows every claim, with its verdict if the store has its figure.
 pub fn claims(how: &HowToRun, markdown: bool) -> Result<()> {
-    let standing = standing(&how.store.or_of(&how.work), &how.scale)?;
+    let standing = standing(&how.store.or_of(&how.work), how)?;
     let claims = experiment::claims(&standing);
     if how.json {
         return output::json(&json!({ "scale": how.scale, "claims": claims }));
@@ -80,12 +80,16 @@ pub fn claims(how: &HowToRun, markdown: bool) -> Result<()> {
 }
 
 /// The status of each figure in a store, which may not exist yet.
-fn standing(at: &StoreLocation, scale: &str) -> Result<Vec<Standing>> {
+fn standing(at: &StoreLocation, how: &HowToRun) -> Result<Vec<Standing>> {
     let store = match at {
         StoreLocation::File(path) if !path.is_file() => None,
         at => Some(at.open()?),
     };
-    Ok(experiment::standing(store.as_ref(), scale)?)
+    Ok(experiment::standing(store.as_ref(), &how.scale, &built_in(how)?)?)
+}
+
+fn built_in(how: &HowToRun) -> Result<Vec<Experiment>> {
+    Experiment::builtin().map(|name| super::with_agings(Experiment::find(name)?, how)).collect()
 }
 
 /// Runs all figures that are missing in the store, or one shard of them.
@@ -95,9 +99,8 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
     }
     // Frees memory that images of an earlier, killed run still occupy.
     disk::cleanup()?;
-    let built_in = Experiment::builtin().map(Experiment::find).collect::<Result<Vec<_>, _>>()?;
     let spec = AllSpec {
-        experiments: shard.of_all(built_in, &how.scale)?,
+        experiments: shard.of_all(built_in(how)?, &how.scale)?,
         scale: how.scale.clone(),
         work: how.work.work.clone(),
         store: how.store.named(),
@@ -107,7 +110,7 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
     let all = experiment::reproduce_all(&spec, &mut Progress::new())?;
     let at = how.store.or_of(&how.work);
     let mine = |standing: &Standing| spec.experiments.iter().any(|one| one.figure == standing.listed.figure);
-    let mut standing = standing(&at, &how.scale)?;
+    let mut standing = standing(&at, how)?;
     standing.retain(mine);
     if how.json {
         output::json(&document(&at, &how.scale, &standing))?;

@@ -10,6 +10,7 @@ use fs::Target;
 use results::{Watch as _, measures};
 use serde_json::json;
 use std::path::Path;
+use std::time::Duration;
 
 pub fn run(
     open: &mut dyn Target,
@@ -33,7 +34,7 @@ pub fn run(
     let mut scans = Vec::new();
     progress.phase("cold scans", Some(repeat));
     for n in 0..repeat {
-        let scanned = run::scanned::cold(open, reader, &census, traced.is_ok())?;
+        let scanned = run::scanned::cold(open, reader, &census, Duration::ZERO, traced.is_ok())?;
         scans.push(json!({
             "scan": scanned.scan,
             "dynamic_layout": scanned.dynamic_layout(),

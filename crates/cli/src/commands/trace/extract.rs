@@ -1,6 +1,7 @@
 //! `senesce trace extract`: converts the history of a repository to a trace with labels.
 
 use crate::args::{Extract, Order};
+use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
@@ -24,7 +25,7 @@ pub fn run(extract: &Extract) -> Result<()> {
         Order::FirstParent => workload::git::Order::FirstParent,
         Order::Full => workload::git::Order::Full,
     };
-    let history = History::open(&extract.git, order)?;
+    let history = History::open(&workload::git::local(&extract.git, note)?, order)?;
     let options = ExtractOptions {
         pulls: extract.pulls,
         every: extract.every.unwrap_or(u64::MAX),

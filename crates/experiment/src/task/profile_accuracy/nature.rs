@@ -14,8 +14,8 @@ use run::verify::distance;
 use std::collections::BTreeMap;
 use workload::synthetic::{SyntheticOptions, SyntheticWorkload};
 
-/// The sides: aged by the synthetic workload, and aged by the profile.
-pub(super) const SIDES: [&str; 2] = ["real", "aged"];
+/// The sides: freshly made, aged by the synthetic workload, and aged by the profile.
+pub(super) const SIDES: [&str; 3] = ["fresh", "real", "aged"];
 
 /// The free space of a side.
 struct Free {
@@ -28,7 +28,12 @@ struct Free {
 impl Run<'_, '_> {
     pub(super) fn compare_with_nature(&mut self) -> Result<Rounds, Error> {
         let (task, size_bytes, seed) = (self.task, self.at.scale.size_bytes, self.at.cell.seed);
-        let mut real = self.fresh(SIDES[0], None)?;
+        let mut empty = self.fresh(SIDES[0], None)?;
+        let fresh = self.free(empty.as_mut())?;
+        empty.close()?;
+        self.discard(SIDES[0])?;
+
+        let mut real = self.fresh(SIDES[1], None)?;
         let options = SyntheticOptions {
             size_bytes,
             days: task.days,
@@ -42,17 +47,17 @@ impl Run<'_, '_> {
         let fullness = probe::census(real.root())?.allocated_bytes as f64 / size_bytes as f64;
         let nature = self.free(real.as_mut())?;
         real.close()?;
-        self.discard(SIDES[0])?;
+        self.discard(SIDES[1])?;
 
         let conditions = task.conditions(captured.profile, size_bytes, fullness, seed);
         let mut aging = Aging::begin(&conditions)?;
-        let mut aged = self.fresh(SIDES[1], Some(aging.inodes))?;
+        let mut aged = self.fresh(SIDES[2], Some(aging.inodes))?;
         self.at.watch.phase(&format!("{}: aging with the profile nature", self.at.identity.name), None);
         aging.advance(aged.as_ref(), 100, self.at.watch)?;
         let synthetic = self.free(aged.as_mut())?;
         aged.close()?;
-        self.discard(SIDES[1])?;
-        Ok(found(&self.at.scale.rounds, task.by, [&nature, &synthetic]))
+        self.discard(SIDES[2])?;
+        Ok(found(&self.at.scale.rounds, task.by, [&fresh, &nature, &synthetic]))
     }
 
     /// Measures the free space, and the fragments of a new file of each size, one file at a time.
@@ -93,29 +98,36 @@ impl Free {
         self.total() / self.lengths.len().max(1) as f64
     }
 
+    fn largest(&self) -> f64 {
+        self.lengths.iter().max().copied().unwrap_or(0) as f64
+    }
+
     /// The measurements that are the same for every round.
-    fn whole(&self, side: &str) -> [Measurement; 3] {
-        let largest = self.lengths.iter().max().copied().unwrap_or(0) as f64;
+    fn whole(&self, side: &str) -> [Measurement; 5] {
+        let least = self.lengths.iter().min().copied().unwrap_or(0) as f64;
         [
+            measures::FREE_LEAST_BYTES.once(side, least),
             measures::FREE_MEAN_BYTES.once(side, self.mean()),
-            measures::FREE_LARGEST_SHARE.once(side, largest / self.total().max(1.0)),
+            measures::FREE_LARGEST_BYTES.once(side, self.largest()),
+            measures::FREE_LARGEST_SHARE.once(side, self.largest() / self.total().max(1.0)),
             measures::FREE_EXTENTS.once(side, self.lengths.len() as f64),
         ]
     }
 }
 
-fn found(rounds: &[u64], by: By, both: [&Free; 2]) -> Rounds {
-    let [real, aged] = both;
+fn found(rounds: &[u64], by: By, all: [&Free; 3]) -> Rounds {
+    let [_, real, aged] = all;
     let doublings = |free: &Free| -> Vec<(f64, f64)> {
         free.lengths.iter().map(|&len| ((len as f64).log2(), 1.0)).collect()
     };
     let apart = distance::earth_mover(&doublings(real), &doublings(aged));
     let of = |&round: &u64| {
         let mut numbers = vec![
-            measures::FREE_MEAN_DIFFERENCE_BYTES.once(ONLY, (aged.mean() - real.mean()).abs()),
+            measures::FREE_MEAN_DIFFERENCE_BYTES.once(ONLY, aged.mean() - real.mean()),
+            measures::FREE_LARGEST_DIFFERENCE_BYTES.once(ONLY, aged.largest() - real.largest()),
             measures::FREE_EXTENT_DOUBLINGS_APART.once(ONLY, apart),
         ];
-        for (side, free) in SIDES.into_iter().zip(both) {
+        for (side, free) in SIDES.into_iter().zip(all) {
             numbers.extend(free.whole(side));
             if by == By::FreeExtent {
                 let class: Vec<u64> =

@@ -71,12 +71,22 @@ impl Cells {
             .expect("a checked histogram has weight")
     }
 
-    /// Removes a random file of the cell with the largest excess: by age, in it by size, in that by depth.
-    pub fn remove_most_over(&mut self, shares: &Shares, rng: &mut Random) -> Option<LiveFile> {
-        let age = self.most_over(&self.by_age, shares.age, 1.0, |i| self.by_age[i] > 0)?;
+    /// Removes a random file of the cell with the largest excess: by age, in it by size, of those that fit, in that by depth.
+    pub fn remove_most_over(
+        &mut self,
+        shares: &Shares,
+        fits: impl Fn(usize) -> bool,
+        rng: &mut Random,
+    ) -> Option<LiveFile> {
+        let has = |age: usize, size: usize| {
+            let first = self.index(age, size, 0);
+            fits(size) && self.cell[first..first + self.depths].iter().any(|cell| !cell.is_empty())
+        };
+        let age =
+            self.most_over(&self.by_age, shares.age, 1.0, |age| (0..self.sizes).any(|size| has(age, size)))?;
         let first = self.index(age, 0, 0);
         let of_age = &self.cell[first..first + self.sizes * self.depths];
-        let holds = |size: usize| of_age[size * self.depths..][..self.depths].iter().any(|c| !c.is_empty());
+        let holds = |size: usize| has(age, size);
         let size = self.most_over(&self.by_size, shares.size, 1.0, holds)?;
         let of_size = &of_age[size * self.depths..][..self.depths];
         let depth = self.most_over(&self.by_depth, shares.depth, 1.0, |i| !of_size[i].is_empty())?;
