@@ -6,7 +6,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a writer waits for another one.
+const WRITING_WAITS: Duration = Duration::from_secs(30);
+
+/// How long a writer waits before it tries again what SQLite does not wait for.
+const RETRY: Duration = Duration::from_millis(5);
 
 /// How long a reader waits for a writer: in write-ahead mode only while the log is created or removed.
 const READING_WAITS: Duration = Duration::from_secs(2);
@@ -46,7 +52,7 @@ impl Sqlite {
     pub fn open(path: &Path) -> Result<Sqlite, Failure> {
         let found = look(path)?;
         let db = Connection::open(path)?;
-        db.busy_timeout(Duration::from_secs(30))?;
+        db.busy_timeout(WRITING_WAITS)?;
         let mark = || db.pragma_update(None, "application_id", APPLICATION_ID);
         match found {
             Found::Nothing => mark()?,
@@ -54,7 +60,14 @@ impl Sqlite {
             // If the file is read-only, the next open identifies it by its tables again.
             Found::OlderStore => drop(mark()),
         }
-        db.pragma_update(None, "journal_mode", "wal")?;
+        // SQLite does not wait for another process that opens the new file too.
+        let begun = Instant::now();
+        while let Err(error) = db.pragma_update(None, "journal_mode", "wal") {
+            if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || begun.elapsed() > WRITING_WAITS {
+                return Err(error.into());
+            }
+            std::thread::sleep(RETRY);
+        }
         db.pragma_update(None, "synchronous", "full")?;
         db.pragma_update(None, "foreign_keys", true)?;
         Ok(Sqlite(db))

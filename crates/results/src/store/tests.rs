@@ -213,6 +213,20 @@ pub(super) fn check_begin_exclusive(a: &Store, b: &Store) {
 }
 
 #[test]
+fn many_processes_open_a_new_store_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    for n in 0..50 {
+        let path = dir.path().join(format!("{n}.db"));
+        std::thread::scope(|scope| {
+            let opened: Vec<_> = (0..8).map(|_| scope.spawn(|| Store::open(&path).map(drop))).collect();
+            for opened in opened {
+                opened.join().unwrap().unwrap();
+            }
+        });
+    }
+}
+
+#[test]
 fn killed_process_holds_no_run() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(&dir.path().join("store")).unwrap();
