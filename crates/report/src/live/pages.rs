@@ -14,7 +14,7 @@ use super::stores::{Opened, Place, RunAt};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use frame::Frame;
-use results::Run;
+use results::{Run, measures};
 
 /// The reason why a page cannot be shown, which is shown instead.
 pub struct PageError {
@@ -95,6 +95,17 @@ fn meaning(state: &str) -> Option<&'static str> {
         "replaced" => Some("A later run replaced its measurements."),
         _ => None,
     }
+}
+
+/// The label of a measure, with its disk model.
+fn label(name: &str) -> String {
+    let label = measures::find(name).map_or(name, |known| known.label);
+    measures::split(name).1.map_or_else(|| label.to_owned(), |disk| format!("{label}, on {disk}"))
+}
+
+/// A table whose rows are cards on a phone.
+fn cards(html: &mut Html, caption: &str, columns: &[(&str, &str)], rows: impl FnOnce(&mut Html)) {
+    html.el("div", &[("class", "cards")], |html| html.table(caption, columns, rows));
 }
 
 /// A time, for people and for programs.
