@@ -59,7 +59,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("image verify", "a", "nowhere"),
     ("image diff", "a a", "a nowhere"),
     ("image restore", "a --to back.img", "nowhere --to none.img"),
-    ("probe write-amplification", "mnt -- true", "nowhere -- true"),
+    ("probe write-amplification", "mnt-back.img -- true", "nowhere -- true"),
     ("image fetch", "b --catalogue list.toml", "nowhere --catalogue list.toml"),
     ("disk list", "disk", "nowhere"),
     ("disk models", "", "nowhere"),
@@ -127,7 +127,7 @@ fn read_by_python(line: &str, document: &[u8]) {
 fn documented() -> BTreeSet<String> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/help");
     let files = std::fs::read_dir(dir).unwrap().map(|file| file.unwrap().path());
-    let with_json = files.filter(|file| std::fs::read_to_string(file).unwrap().contains("--json "));
+    let with_json = files.filter(|file| std::fs::read_to_string(file).unwrap().contains("--json"));
     let name = |file: std::path::PathBuf| file.file_stem().unwrap().to_string_lossy().replace("senesce-", "");
     with_json.map(name).collect()
 }
