@@ -83,7 +83,8 @@ figures <- dbGetQuery(db, "
   WHERE kind = 'experiment' AND state = 'done' GROUP BY run.name, scale")
 outcome <- function(columns, list, run) {
   from <- "FROM document, json_each(body, ?) AS each WHERE run = ? AND document.name = 'outcome'"
-  paths <- sprintf("json_extract(each.value, '$.%s') AS %s", columns, sub(".*[.]", "", columns))
+  quoted <- gsub(".", '"."', columns, fixed = TRUE)
+  paths <- sprintf("json_extract(each.value, '$.\"%s\"') AS \"%s\"", quoted, sub(".*[.]", "", columns))
   dbGetQuery(db, paste("SELECT", paste(paths, collapse = ", "), from), params = list(paste0("$.", list), run))
 }
 if (nrow(compared) + nrow(figures) == 0) stop(store, " holds no complete comparison or figure; `senesce compare` and `senesce reproduce` make them")
@@ -113,7 +114,7 @@ panel <- function(rows, title, x, y, lines) {
     estimate(rows$value[rows$line == line & rows$round == round & rows$measure == measure], is_relative(measure))
   }, keys$line, keys$round, keys$measure)))
   label <- y$label
-  if (y$unit %in% c("bytes", "B/s")) {
+  if (y$unit %in% c("bytes", "B", "B/s")) {
     prefix <- power(max(points$mean))
     points[c("mean", "low", "high")] <- points[c("mean", "low", "high")] / 1024^prefix
     label <- paste0(label, " (", PREFIXES[prefix + 1], "B", if (y$unit == "B/s") "/s", ")")
@@ -122,7 +123,7 @@ panel <- function(rows, title, x, y, lines) {
   # Heights begin at 0, except those of scores, which differ little, and of logarithms.
   if (y$unit != "" && !y$log) heights <- range(0, heights)
   if (heights[1] < 0 && min(points$mean) >= 0) heights[1] <- 0
-  bytes <- x$unit == "bytes"
+  bytes <- x$unit %in% c("bytes", "B")
   name <- if (bytes || x$unit == "") x$label else paste0(x$label, " (", x$unit, ")")
   plot(NA, xlim = range(points$round), ylim = heights, xlab = name, ylab = label, main = title,
     log = paste0("", if (x$log) "x", if (y$log) "y"), xaxt = if (bytes) "n" else "s", las = 1)
@@ -140,7 +141,8 @@ panel <- function(rows, title, x, y, lines) {
     segments(bars$round, pmax(bars$low, heights[1]), bars$round, bars$high, col = style)
   }
 }
-COLOURS <- palette.colors(8, "Okabe-Ito")
+# Without yellow, which is too light for lines.
+COLOURS <- palette.colors(8, "Okabe-Ito")[-5]
 
 # Ratios: the agings as points, their mean and its interval. `rows` are condition and ratio.
 forest <- function(rows, title) {
@@ -174,7 +176,7 @@ for (i in seq_len(nrow(figures))) {
     rows <- do.call(rbind, lapply(seq_len(nrow(own)), function(at) {
       of <- outcome(c("fs", "disk", "option", "seed", "round", "side", own$y[at]), "checkpoints", run)
       names(of)[7] <- "value"
-      of <- of[!is.na(of$value) & (is.na(own$sides[at]) | vapply(of$side, grepl, TRUE, own$sides[at], fixed = TRUE)), ]
+      of <- of[!is.na(of$value) & (is.na(own$sides[at]) | vapply(sprintf('"%s"', of$side), grepl, TRUE, own$sides[at], fixed = TRUE)), ]
       if (nrow(of) == 0) return(NULL)
       # What does not depend on the disk is there once for each.
       if (all(aggregate(value ~ fs + option + seed + round + side, of, function(v) diff(range(v)))$value == 0)) of$disk <- ""
@@ -205,7 +207,7 @@ for (i in seq_len(nrow(figures))) {
     for (one in panels) panel(one$rows, one$title, one$x, one$y, lines)
     plot.new()
     at <- which(lines != "")
-    legend("left", lines[at], col = COLOURS[(at - 1) %% length(COLOURS) + 1], pch = at, lty = (at - 1) %/% length(COLOURS) + 1, bty = "n", title = name)
+    if (length(at) > 0) legend("left", lines[at], col = COLOURS[(at - 1) %% length(COLOURS) + 1], pch = at, lty = (at - 1) %/% length(COLOURS) + 1, bty = "n", title = name)
   })
   pairs <- outcome(c("fs", "disk", "option", "seed", "round", "aging_ratio"), "pairs", run)
   pairs <- pairs[!is.na(pairs$aging_ratio) & pairs$aging_ratio > 0, ]
