@@ -154,9 +154,8 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
         return html.leaf("p", &[("class", "aside")], why);
     }
     let subjects: BTreeSet<&str> = found.values().flat_map(|of| of.keys().copied()).collect();
-    let heading = |subject| if subject == "" { "Median" } else { subject };
     let mut columns = vec![("Measure", "")];
-    columns.extend(subjects.iter().map(|subject| (heading(*subject), "number")));
+    columns.extend(subjects.iter().map(|subject| (heading(subject), "number")));
     columns.extend([("Unit", ""), ("Repetitions", "number")]);
     cards(html, "Medians of the repetitions.", &columns, |html| {
         for ((_, measure, unit), of) in &found {
@@ -165,7 +164,7 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
                 for subject in &subjects {
                     let median = of.get(subject).and_then(|values| median_interval(values));
                     let median = median.map_or_else(String::new, |median| value(median.median, unit));
-                    html.leaf("td", &[("class", "number"), ("data-label", heading(*subject))], median);
+                    html.leaf("td", &[("class", "number"), ("data-label", heading(subject))], median);
                 }
                 html.leaf("td", &[], remaining_unit(unit));
                 let repetitions = of.values().map(Vec::len).max().unwrap_or_default();
@@ -173,6 +172,11 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
             });
         }
     });
+}
+
+/// The heading of the numbers of a subject.
+fn heading(subject: &str) -> &str {
+    if subject.is_empty() { "Median" } else { subject }
 }
 
 fn conditions(html: &mut Html, run: &Run) {
