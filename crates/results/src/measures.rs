@@ -225,10 +225,35 @@ pub fn find(name: &str) -> Option<&'static Measure> {
         .max_by_key(|measure| measure.name.len())
 }
 
+/// The label of a measure by its name in the store, with everything in which the name varies: the part of a family, the waiting time and the
+/// disk model. The name itself if the measure is unknown.
+pub fn label(name: &str) -> String {
+    let Some(measure) = find(name) else { return name.to_owned() };
+    let (plain, disk) = split(name);
+    let (plain, waiting) =
+        plain.split_once(WAITING).map_or((plain, None), |(plain, percent)| (plain, Some(percent)));
+    let part = measure
+        .name
+        .split_once('*')
+        .map(|(before, behind)| plain[before.len()..plain.len() - behind.len()].replace('_', " "));
+    let varying =
+        [part, waiting.map(|percent| format!("waiting {percent} %")), disk.map(|disk| format!("on {disk}"))];
+    [Some(measure.label.to_owned())].into_iter().chain(varying).flatten().collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn labels_tell_what_names_vary_in() {
+        assert_eq!(label("layout_score"), LAYOUT_SCORE.label);
+        assert_eq!(label("append_p999_us"), format!("{}, append p999", LATENCY_US.label));
+        let waiting = OPERATIONS_PER_S.instance().waiting(25.0).on("hdd-7200");
+        assert_eq!(label(waiting.name()), format!("{}, waiting 25 %, on hdd-7200", OPERATIONS_PER_S.label));
+        assert_eq!(label("nothing known"), "nothing known");
+    }
 
     #[test]
     fn names_are_unique_and_every_measure_is_described() {

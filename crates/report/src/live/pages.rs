@@ -14,7 +14,7 @@ use super::stores::{Opened, Place, RunAt};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use frame::Frame;
-use results::{Run, measures};
+use results::Run;
 
 /// The reason why a page cannot be shown, which is shown instead.
 pub struct PageError {
@@ -95,12 +95,6 @@ fn meaning(state: &str) -> Option<&'static str> {
         "replaced" => Some("A later run replaced its measurements."),
         _ => None,
     }
-}
-
-/// The label of a measure, with its disk model.
-fn label(name: &str) -> String {
-    let label = measures::find(name).map_or(name, |known| known.label);
-    measures::split(name).1.map_or_else(|| label.to_owned(), |disk| format!("{label}, on {disk}"))
 }
 
 /// A table whose rows are cards on a phone.

@@ -1,6 +1,6 @@
 //! Comparison of two runs.
 
-use super::{Frame, PageError, cards, label, open, state, title};
+use super::{Frame, PageError, cards, open, state, title};
 use crate::live::clock::{remaining_unit, value};
 use crate::live::html::Html;
 use crate::live::query::Query;
@@ -178,7 +178,7 @@ fn row(html: &mut Html, measure: &Compared) {
         None if a == b => "equal",
         None => "–",
     };
-    let label = label(&measure.measure);
+    let label = measures::label(&measure.measure);
     html.el("tr", &[], |html| {
         html.leaf("td", &[], verdict);
         html.el("th", &[("scope", "row"), ("title", &measure.measure)], |html| html.text(&label));

@@ -1,6 +1,6 @@
 //! One run: its progress, partial figures, measurements and conditions.
 
-use super::{Frame, PageError, cards, label, meaning, open, state, time, title};
+use super::{Frame, PageError, cards, meaning, open, state, time, title};
 use crate::live::clock::{number, remaining_unit, stamp, stretch, value};
 use crate::live::html::Html;
 use crate::live::query::Query;
@@ -160,7 +160,7 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
     cards(html, "Medians of the repetitions.", &columns, |html| {
         for ((_, measure, unit), of) in &found {
             html.el("tr", &[], |html| {
-                html.leaf("th", &[("scope", "row"), ("title", measure)], label(measure));
+                html.leaf("th", &[("scope", "row"), ("title", measure)], measures::label(measure));
                 for subject in &subjects {
                     let median = of.get(subject).and_then(|values| median_interval(values));
                     let median = median.map_or_else(String::new, |median| value(median.median, unit));
