@@ -3,7 +3,7 @@
 use crate::data::{
     Axis, Claim, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, Published, TreeAt,
 };
-use crate::from_tree;
+use crate::{from_tree, method_rows};
 use experiment::{At, Outcome};
 use results::{Estimate, Run, Store, measures};
 use run::checkpoint::CheckpointSide;
