@@ -155,7 +155,7 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
     }
     let subjects: BTreeSet<&str> = found.values().flat_map(|of| of.keys().copied()).collect();
     let mut columns = vec![("Measure", "")];
-    columns.extend(subjects.iter().map(|subject| (heading(subject), "number")));
+    columns.extend(subjects.iter().map(|subject| (heading(subject, &subjects), "number")));
     columns.extend([("Unit", ""), ("Repetitions", "number")]);
     cards(html, "Medians of the repetitions.", &columns, |html| {
         for ((_, measure, unit), of) in &found {
@@ -164,7 +164,11 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
                 for subject in &subjects {
                     let median = of.get(subject).and_then(|values| median_interval(values));
                     let median = median.map_or_else(String::new, |median| value(median.median, unit));
-                    html.leaf("td", &[("class", "number"), ("data-label", heading(subject))], median);
+                    html.leaf(
+                        "td",
+                        &[("class", "number"), ("data-label", heading(subject, &subjects))],
+                        median,
+                    );
                 }
                 html.leaf("td", &[], remaining_unit(unit));
                 let repetitions = of.values().map(Vec::len).max().unwrap_or_default();
@@ -174,9 +178,13 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
     });
 }
 
-/// The heading of the numbers of a subject.
-fn heading(subject: &str) -> &str {
-    if subject.is_empty() { "Median" } else { subject }
+/// The heading of the numbers of a subject among all subjects of a run.
+fn heading<'s>(subject: &'s str, all: &BTreeSet<&str>) -> &'s str {
+    match subject {
+        "" if all.len() == 1 => "Median",
+        "" => "no side",
+        side => side,
+    }
 }
 
 fn conditions(html: &mut Html, run: &Run) {
