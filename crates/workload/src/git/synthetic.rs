@@ -88,6 +88,14 @@ enum Change {
 }
 
 impl Change {
+    /// The name of the file before the change.
+    #[cfg(test)]
+    fn name(&self) -> &str {
+        match self {
+            Change::Write { name, .. } | Change::Delete { name, .. } | Change::Rename { name, .. } => name,
+        }
+    }
+
     /// The directory with the change.
     #[cfg(test)]
     fn dir(&self) -> usize {
@@ -133,12 +141,13 @@ impl Tree {
             }
         }
         let mut weight = 0.0;
-        for (dir, &count) in dir_files.iter().enumerate() {
+        let hot: Vec<f64> = spread(count, random).collect();
+        for (dir, (&count, share)) in dir_files.iter().zip(hot).enumerate() {
             for size in sizes.drain(sizes.len() - count..) {
                 let lines = tree.text(size, random);
                 tree.add(dir, lines);
             }
-            weight += count as f64 * libm::pow(1.0 - random.unit(), -DIR_SKEW);
+            weight += count as f64 * libm::pow(share, -DIR_SKEW);
             tree.weights.push(weight);
         }
         tree
@@ -310,7 +319,7 @@ fn dirs(files: usize, random: &mut Random) -> Vec<Dir> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::distributions::{HOT_DIRS, MEAN_BYTES};
+    use super::super::distributions::{FILES_PER_COMMIT_MEAN, HOT_DIRS, HOT_FILES, MEAN_BYTES};
     use super::super::{History, Order};
     use super::*;
 
@@ -336,11 +345,13 @@ mod tests {
             let mut random = Random::new(seed, 0);
             let mut tree = Tree::new(38_570, &mut random);
             let mut by_dir = vec![0_usize; tree.dirs.len()];
+            let mut by_file = std::collections::HashMap::<String, usize>::new();
             let (mut kinds, mut together, mut pairs) = ([0_usize; 3], 0, 0);
             for _ in 0..COMMITS {
                 let changes = tree.commit(&mut random);
                 for change in &changes {
                     by_dir[change.dir()] += 1;
+                    *by_file.entry(change.name().to_owned()).or_default() += 1;
                     match change {
                         Change::Write { .. } => kinds[0] += 1,
                         Change::Delete { .. } => kinds[1] += 1,
@@ -355,14 +366,19 @@ mod tests {
                 println!("{what}: {is:.3}, originally {expected}");
                 assert!((is / expected - 1.0).abs() < within, "{what}: {is:.3}, originally {expected}");
             };
-            near("files per commit", all as f64 / COMMITS as f64, 4.29, 0.15);
+            near("files per commit", all as f64 / COMMITS as f64, FILES_PER_COMMIT_MEAN, 0.3);
             near("deleted", kinds[1] as f64 / all as f64, CHANGES[2], 0.15);
             near("renamed", kinds[2] as f64 / all as f64, CHANGES[3], 0.15);
             near("in the same directory", together as f64 / pairs as f64, SAME_DIR, 0.08);
-            by_dir.sort_unstable_by(|a, b| b.cmp(a));
-            for (part, expected) in HOT_DIRS {
-                let hottest: usize = by_dir[..(part * by_dir.len() as f64) as usize].iter().sum();
-                near(&format!("in {part} of the directories"), hottest as f64 / all as f64, expected, 0.15);
+            let mut by_file: Vec<usize> = by_file.into_values().collect();
+            by_file.resize(38_570.max(by_file.len()), 0);
+            let hot = [("directories", &mut by_dir, &HOT_DIRS[..]), ("files", &mut by_file, &HOT_FILES[..])];
+            for (what, changes, shares) in hot {
+                changes.sort_unstable_by(|a, b| b.cmp(a));
+                for &(part, expected) in shares {
+                    let hottest: usize = changes[..(part * changes.len() as f64) as usize].iter().sum();
+                    near(&format!("in {part} of the {what}"), hottest as f64 / all as f64, expected, 0.25);
+                }
             }
         }
     }
@@ -379,6 +395,6 @@ mod tests {
         assert_eq!(one, last("longer", 200, 25, 1), "later commits have no effect");
         assert_ne!(one, last("other", 200, 20, 2));
         assert_ne!(one, last("larger", 201, 20, 1));
-        expect_test::expect![[""]].assert_eq(&one);
+        expect_test::expect!["5d6520e62a004306f28f6bdb77de4c62ef2e0674"].assert_eq(&one);
     }
 }
