@@ -33,7 +33,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "bench metadata",
         "--root objects --data-sets 2 --precreate 5 --iterations 3 --repeats 1",
-        "--import nowhere",
+        "--import nowhere --work work",
     ),
     ("bench fio", "job.fio --on work/a.img", "nowhere --on work/a.img"),
     (
