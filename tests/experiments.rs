@@ -387,7 +387,8 @@ fn repeats_of_the_metadata_benchmark_are_rounds_of_one_run() {
 fn file_system_has_parameters_of_its_own_and_rounds_are_left_out() {
     needs!("ext4");
     let lab = Lab::new();
-    let text = METADATA.replace("\n[[plot]]", "workload_on = { ext4 = { processes_max = 1 } }\n\n[[plot]]");
+    let text =
+        METADATA.replace("\n[[plot]]", "override = [{ fs = [\"ext4\"], processes_max = 1 }]\n\n[[plot]]");
     assert!(text != METADATA);
     std::fs::write(lab.path().join("meta.toml"), text).unwrap();
     let outcome = lab.json("run meta.toml --work work");

@@ -162,15 +162,33 @@ pub struct Scale {
     pub memory_bytes: Vec<u64>,
     /// What each cell does, with its kind: that of a [`workload`], which ages, or that of another task, submitted by a file below `task/`.
     pub workload: toml::Table,
-    /// Parameters that replace those of the workload on a file system, by its name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub workload_on: BTreeMap<String, toml::Table>,
-    /// Parameters that replace those of a setting at this scale, by the name of the setting.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub workload_of: BTreeMap<String, toml::Table>,
+    /// Parameters that replace those of the workload and of the settings, one after the other.
+    #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<Override>,
     /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
     #[serde(default)]
     pub expected_s: u64,
+}
+
+/// Parameters for some file systems and settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Override {
+    /// The file systems; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fs: Vec<String>,
+    /// The settings; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// The parameters.
+    #[serde(flatten)]
+    pub workload: toml::Table,
+}
+
+impl Override {
+    fn is_for(&self, fs: &str, option: &str) -> bool {
+        let has = |names: &[String], name| names.is_empty() || names.iter().any(|own| own == name);
+        has(&self.fs, fs) && has(&self.options, option)
+    }
 }
 
 impl Scale {
@@ -325,10 +343,11 @@ impl Experiment {
         let mut table = variant.workload.clone();
         if !table.contains_key("kind") {
             table = scale.workload.clone();
-            table.extend(scale.workload_on.get(fs).cloned().unwrap_or_default());
             table.extend(variant.workload.clone());
         }
-        table.extend(scale.workload_of.get(&variant.name).cloned().unwrap_or_default());
+        for one in scale.overrides.iter().filter(|one| one.is_for(fs, &variant.name)) {
+            table.extend(one.workload.clone());
+        }
         let (kind, task) = task::parse(table)?;
         let Some(repository) = &self.repository else { return Ok((kind, task)) };
         let task = task.with_repository(repository);

@@ -3,6 +3,7 @@
 use super::{At, Bounds, Claim, Place, Published};
 use crate::measure::known;
 use crate::spec::Experiment;
+use crate::validate::check_names;
 
 impl Experiment {
     /// Refuses a claim that makes no sense or cannot fail, including typos. `sides` are those that the experiment measures.
@@ -35,12 +36,7 @@ impl Experiment {
             ("fs", of_over(|over| &over.fs).chain(&claim.fs).collect(), &fs),
             ("option", of_over(|over| &over.option).chain(&claim.options).collect(), &options),
         ] {
-            if let Some(unknown) = named.into_iter().find(|name| !there.contains(&name.as_str())) {
-                return Err(format!(
-                    "{key} names {unknown:?}, which the experiment does not have; it has {}",
-                    quoted(there)
-                ));
-            }
+            check_names(key, named, there)?;
         }
         if !claim.order.is_empty() && self.ordered(claim).is_none() {
             return Err(
@@ -91,10 +87,6 @@ pub(crate) enum Dimension {
 
 fn name_of<'o>(name: fn(&super::Over) -> &Option<String>) -> impl Fn(&'o super::Over) -> Option<&'o String> {
     move |over| name(over).as_ref()
-}
-
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
 
 impl Claim {

@@ -1,4 +1,4 @@
-//! Personalities on aged file systems and their unaged copies (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
+//! Personalities on aged file systems and unaged ones (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
 //! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. Each round ages a separate image and copies it to
 //! each modelled disk, which sleeps its service times.
 
@@ -12,7 +12,7 @@ use fs::Location;
 use results::{Measurement, measures};
 use run::SUBJECTS;
 use run::age;
-use run::aged_pair::{self, AgedPair, Subject};
+use run::aged_pair::{self, AgedPair, Subject, UnagedSide};
 use run::personality::{QUANTILES, Working, bench_error, numbers};
 use run::{AgeSpec, Error, ProfileResult};
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,8 @@ struct OnAged {
     profile: String,
     /// How the operations of the aging are chosen.
     method: Method,
-    /// What the aged file system is compared with.
-    unaged: Unaged,
+    /// What the aged file system is compared with; published is an empty one (§9).
+    unaged: UnagedSide,
     /// Maximum number of overwrites, whatever the round: a profile with young files is reached long before one with old files.
     #[serde(skip_serializing_if = "Option::is_none")]
     most_overwrites: Option<f64>,
@@ -56,7 +56,7 @@ impl Default for OnAged {
             personality: "fileserver".to_owned(),
             profile: "agrawal".to_owned(),
             method: Method::Greedy,
-            unaged: Unaged::Empty,
+            unaged: UnagedSide::Empty,
             most_overwrites: None,
             fullness: 0.8,
             scale: 1.0,
@@ -65,16 +65,6 @@ impl Default for OnAged {
             time_s: 60.0,
         }
     }
-}
-
-/// The file system that an aged one is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Unaged {
-    /// A freshly made one, as published (§9).
-    Empty,
-    /// One with the same files, copied.
-    Copy,
 }
 
 inventory::submit!(TaskKind::new::<OnAged>("personality", operation_measures));
@@ -195,60 +185,31 @@ impl Run<'_, '_> {
         .map(|(measure, value)| measure.once(SUBJECTS[0], value))
         .into();
         let on = Subject::Aged { work: self.images.path().to_owned(), name: name.clone() };
-        let has_copy = self.at.scale.unaged && task.unaged == Unaged::Copy;
-        measured.extend(self.each_side(&work, (&on, SUBJECTS[0]), has_copy)?);
-        self.discard(&name)?;
-        if self.at.scale.unaged && task.unaged == Unaged::Empty {
-            let name = format!("empty-{round}");
-            let mut volume = self.at.cell.volume(self.at.scale.size_bytes, self.image(&name), None)?;
-            fs::make(self.at.session, &mut volume, None)?.close()?;
-            let on = Subject::Alone { path: self.path(&name), work: None };
-            measured.extend(self.each_side(&work, (&on, SUBJECTS[1]), false)?);
-            self.discard(&name)?;
-        }
-        Ok(measured)
-    }
-
-    /// The measurements of a file system of this side, with or without its copy, on all disks.
-    fn each_side(
-        &mut self,
-        work: &Working,
-        (on, side): (&Subject, &str),
-        has_copy: bool,
-    ) -> Result<Vec<Measurement>, Error> {
-        let mut measured = Vec::new();
-        for NamedDisk { name: named, model } in self.at.disks {
-            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), work.personality.name);
-            let pair_plan = aged_pair::Plan::benchmark(None, on, has_copy, Some(named));
+        let unaged = self.at.scale.unaged.then_some(task.unaged);
+        for NamedDisk { name: disk, model } in self.at.disks {
+            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), personality.name);
+            let pair_plan = aged_pair::Plan::benchmark(None, &on, unaged, Some(disk));
             let each = |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| work.once(turn));
-            let gave = aged_pair::measure(&pair_plan, self.at.watch, each)?;
-            for (subject, runs) in &gave.result {
-                // A side without the other has no name.
-                let side = if subject.is_empty() { side } else { subject };
-                let repetitions = (1..).zip(runs);
+            for (subject, runs) in aged_pair::measure(&pair_plan, self.at.watch, each)?.result {
+                // The aged side without the other has no name.
+                let side = if subject.is_empty() { SUBJECTS[0] } else { subject };
+                let repetitions = (1..).zip(&runs);
                 measured.extend(repetitions.flat_map(|(at, run)| numbers(run, side, at, Some(model.name()))));
             }
         }
+        let image = self.image(&name);
+        std::fs::remove_file(&image).map_err(Error::io("removing", &image))?;
         Ok(measured)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    fn image(&self, name: &str) -> PathBuf {
         self.images.path().join(format!("{name}.img"))
-    }
-
-    fn image(&self, name: &str) -> Location {
-        Location::Image(self.path(name))
-    }
-
-    fn discard(&self, name: &str) -> Result<(), Error> {
-        let image = self.path(name);
-        std::fs::remove_file(&image).map_err(Error::io("removing", &image))
     }
 
     /// Ages a file system named `name`, in an image, and returns what the aging reached.
     fn age(&mut self, name: &str, round: u64) -> Result<ProfileResult, Error> {
         let (cell, size_bytes) = (self.at.cell, self.at.scale.size_bytes);
-        let location = self.image(name);
+        let location = Location::Image(self.image(name));
         self.at.watch.phase(&format!("{}: aging", cell.name), None);
         let overwrites = self.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64);
         let workload = ByProfile {
