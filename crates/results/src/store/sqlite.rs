@@ -8,11 +8,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a writer waits for another one.
+/// How long a writer waits for another.
 const WRITING_WAITS: Duration = Duration::from_secs(30);
-
-/// How long a writer waits before it tries again what SQLite does not wait for.
-const RETRY: Duration = Duration::from_millis(5);
 
 /// How long a reader waits for a writer: in write-ahead mode only while the log is created or removed.
 const READING_WAITS: Duration = Duration::from_secs(2);
@@ -60,14 +57,7 @@ impl Sqlite {
             // If the file is read-only, the next open identifies it by its tables again.
             Found::OlderStore => drop(mark()),
         }
-        // SQLite does not wait for another process that opens the new file too.
-        let begun = Instant::now();
-        while let Err(error) = db.pragma_update(None, "journal_mode", "wal") {
-            if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || begun.elapsed() > WRITING_WAITS {
-                return Err(error.into());
-            }
-            std::thread::sleep(RETRY);
-        }
+        write_ahead(&db)?;
         db.pragma_update(None, "synchronous", "full")?;
         db.pragma_update(None, "foreign_keys", true)?;
         Ok(Sqlite(db))
@@ -102,6 +92,19 @@ impl Sqlite {
             _ => Err(error),
         });
         Ok(opened?)
+    }
+}
+
+/// Turns on the write-ahead log. SQLite itself does not wait for this lock, because two that hold half of it would wait for each other.
+fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
+    let start = Instant::now();
+    loop {
+        let done = db.pragma_update(None, "journal_mode", "wal");
+        let is_busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+        if !done.as_ref().is_err_and(is_busy) || start.elapsed() >= WRITING_WAITS {
+            return done;
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

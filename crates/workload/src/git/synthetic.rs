@@ -1,6 +1,5 @@
-//! A synthetic repository with a tree like that of a large C project, and commits that change it as its
-//! developers do: [`distributions`](super::distributions). The history is linear, and written as it is made:
-//! memory holds two bytes per line of the tree.
+//! A synthetic repository with a tree like that of a large C project, U-Boot, and commits that change it as its
+//! developers do. The history is linear, and written as it is made: memory holds two bytes per line of the tree.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -381,6 +380,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn history_that_is_cut_off_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        sample::begin(dir.path()).unwrap();
+        let cut = |_: &mut dyn Write| Err(io::Error::other("cut off"));
+        let ended = git_reading(sample::ACTION, dir.path(), ["fast-import", "--quiet"], cut);
+        assert!(ended.unwrap_err().to_string().contains("cut off"));
     }
 
     #[test]
