@@ -94,8 +94,8 @@ impl LoopDevice {
         };
         let dio = PathBuf::from(format!("/sys/dev/block/{}:{}/loop/dio", this.devno.0, this.devno.1));
         this.direct_io = std::fs::read_to_string(&dio).context("reading", &dio)?.trim() == "1";
-        this.read_ahead = Some(ReadAhead::set(this.devno, read_ahead_kb)?);
         this.limit_requests()?;
+        this.read_ahead = Some(ReadAhead::set(this.devno, read_ahead_kb)?);
         Ok(this)
     }
 
@@ -108,6 +108,11 @@ impl LoopDevice {
             std::fs::write(&limit, REQUEST_KIB.to_string()).context("setting", &limit)?;
         }
         Ok(())
+    }
+
+    /// Sets the read-ahead again: see [`ReadAhead::hold`].
+    pub fn hold_read_ahead(&self) -> Result<(), Error> {
+        self.read_ahead.as_ref().map_or(Ok(()), ReadAhead::hold)
     }
 
     /// The block device.

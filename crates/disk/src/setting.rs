@@ -1,7 +1,7 @@
 //! Kernel settings that are files.
 
 use crate::error::{Error, IoContext};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The previous value of a setting, restored on drop. The file may be gone by then, together with its device.
 #[derive(Debug)]
@@ -20,8 +20,18 @@ impl Setting {
     /// Saves the current value and sets a new one.
     pub fn set(path: PathBuf, doing: &'static str, value: u64) -> Result<Setting, Error> {
         let setting = Setting::save(path, doing)?;
-        std::fs::write(&setting.path, value.to_string()).context("setting", &setting.path)?;
+        setting.change(value)?;
         Ok(setting)
+    }
+
+    /// Sets a new value.
+    pub fn change(&self, value: u64) -> Result<(), Error> {
+        std::fs::write(&self.path, value.to_string()).context("setting", &self.path)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 }
 

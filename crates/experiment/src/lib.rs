@@ -20,7 +20,7 @@ mod validate;
 mod works;
 
 pub use all::{AllDone, AllSpec, reproduce_all};
-pub use claim::{At, Bounds, Claim, Over, Place, Published};
+pub use claim::{At, Bounds, Claim, Extreme, Over, Place, Published};
 pub use judge::{FigureVerdict, Judged, LineVerdict, Verdict};
 pub use measure::is_by_disk;
 pub use outcome::{Correlated, FailedCell, Outcome, Picture};

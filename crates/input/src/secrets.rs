@@ -1,3 +1,5 @@
+//! Names, passwords and parameters of URLs, which are neither shown nor recorded.
+
 /// The prefixes of database URLs.
 pub const DATABASES: [&str; 2] = ["postgres://", "postgresql://"];
 /// The schemes of the URLs of repositories.

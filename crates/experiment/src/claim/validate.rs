@@ -91,18 +91,24 @@ fn name_of<'o>(name: fn(&super::Over) -> &Option<String>) -> impl Fn(&'o super::
 
 impl Claim {
     fn validate_value(&self) -> Result<(), String> {
-        let is_ranking = self.reorders || !self.order.is_empty();
+        let rankings = [self.reorders, self.keeps_order, !self.order.is_empty()];
         let has_value = !self.over.is_empty()
             || self.change
             || self.correlates_with.is_some()
             || self.published.is_some();
-        if is_ranking && (has_value || self.trend.is_some() || (self.reorders && !self.order.is_empty())) {
-            return Err("order and reorders exclude each other, and leave no room for a value".to_owned());
+        let has_value = has_value || self.trend.is_some() || self.extreme.is_some();
+        if self.is_ranking() && (has_value || rankings.into_iter().filter(|is| *is).count() > 1) {
+            return Err("order, reorders and keeps_order exclude each other, and leave no room for a value"
+                .to_owned());
         }
-        if is_ranking && matches!(self.at, At::Place(Place::Least | Place::Greatest)) {
+        if self.is_ranking() && matches!(self.at, At::Place(Place::Least | Place::Greatest)) {
             return Err(
-                "order and reorders need one round for all: a number, \"first\" or \"last\"".to_owned()
+                "order, reorders and keeps_order need one round for all: a number, \"first\" or \"last\""
+                    .to_owned(),
             );
+        }
+        if self.extreme.is_some() && (self.any || self.correlates_with.is_some()) {
+            return Err("extreme excludes any and correlates_with".to_owned());
         }
         if self.change && self.correlates_with.is_none() && !self.is_quotient() {
             return Err("change needs over, or a measure that is a ratio".to_owned());
@@ -120,11 +126,11 @@ impl Claim {
     }
 
     fn validate_bounds(&self) -> Result<(), String> {
-        if self.reorders || !self.order.is_empty() {
+        if self.is_ranking() {
             return Ok(());
         }
         if self.published.is_none() && self.trend.is_none() {
-            return Err("a claim needs published, trend, order or reorders".to_owned());
+            return Err("a claim needs published, trend, order, reorders or keeps_order".to_owned());
         }
         let of_published = match self.published {
             Some(Published::Range([low, high])) if low > high => {
@@ -203,6 +209,14 @@ published = 2.0
                 "at = \"least\"\nreorders = true",
                 "one round",
             ),
+            ("published = 2.0", "keeps_order = true", "no room"),
+            (
+                "over = [{ option = \"b\" }]\npublished = 2.0",
+                "reorders = true\nkeeps_order = true",
+                "exclude each other",
+            ),
+            ("published = 2.0", "published = 2.0\nany = true\nextreme = \"least\"", "excludes any"),
+            ("published = 2.0", "published = 2.0\nextreme = \"last\"", "extreme"),
             ("published = 2.0", "published = 2.0\nmissing = \"no disk\"", "no value"),
             ("published = 2.0", "published = 2.0\npooled = true", "correlates_with"),
             ("published = 2.0", "published = 2.0\ncorrelates_with = \"layout_score\"", "excludes"),

@@ -35,9 +35,6 @@ struct OnAged {
     method: Method,
     /// What the aged file system is compared with; published is an empty one (§9).
     unaged: UnagedSide,
-    /// Maximum number of overwrites, whatever the round: a profile with young files is reached long before one with old files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    most_overwrites: Option<f64>,
     /// Fullness before the run, as a share of the capacity.
     fullness: f64,
     /// Factor for the number of files of the personality.
@@ -57,7 +54,6 @@ impl Default for OnAged {
             profile: "agrawal".to_owned(),
             method: Method::Greedy,
             unaged: UnagedSide::Empty,
-            most_overwrites: None,
             fullness: 0.8,
             scale: 1.0,
             threads: None,
@@ -130,9 +126,6 @@ impl OnAged {
                 "time_s = {} must be above 0 and below 1000000",
                 self.time_s
             )));
-        }
-        if let Some(most) = self.most_overwrites.filter(|most| !(*most > 0.0 && most.is_finite())) {
-            return Err(Error::Refused(format!("most_overwrites = {most} must be above 0")));
         }
         if !(self.scale > 0.0 && self.scale <= 1000.0) {
             return Err(Error::Refused(format!("scale = {} must be above 0 and at most 1000", self.scale)));
@@ -211,12 +204,11 @@ impl Run<'_, '_> {
         let (cell, size_bytes) = (self.at.cell, self.at.scale.size_bytes);
         let location = Location::Image(self.image(name));
         self.at.watch.phase(&format!("{}: aging", cell.name), None);
-        let overwrites = self.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64);
         let workload = ByProfile {
             profile: profile::load(&self.task.profile)?,
             method: self.task.method,
             fullness: Some(self.task.fullness),
-            overwrites: Some(overwrites),
+            overwrites: Some(round as f64),
         };
         let volume = cell.volume(size_bytes, location, None)?;
         let work = self.images.path().to_owned();
@@ -254,7 +246,6 @@ mod tests {
             (OnAged::default(), "smaller scale"),
             (OnAged { fullness: 1.0, ..small.clone() }, "fullness"),
             (OnAged { time_s: 0.0, ..small.clone() }, "time_s"),
-            (OnAged { most_overwrites: Some(0.0), ..small.clone() }, "most_overwrites"),
             (OnAged { scale: -1.0, ..small.clone() }, "scale"),
             (OnAged { personality: "nobody".to_owned(), ..small.clone() }, "nobody"),
             (OnAged { profile: "nobody".to_owned(), ..small.clone() }, "nobody"),

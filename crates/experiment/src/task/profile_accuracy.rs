@@ -1,7 +1,7 @@
-//! How exactly aging meets a profile (Kadekodi, Nagarajan and Gibson 2017, Figures 2, 3 and 7 and Table 2): how much churn and time it takes
-//! to approach a profile, and how the free space of a file system aged to the profile of a naturally aged one compares with the original.
+//! How exactly aging meets a profile (Kadekodi, Nagarajan and Gibson 2017, Figures 2 and 3 and Table 2): how much churn and time it takes
+//! to approach a profile, and the free space that it leaves; with the profile of a naturally aged file system, beside that of the original.
 
-mod nature;
+mod free_space;
 
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::cell::Cell;
@@ -82,9 +82,6 @@ impl Task for ProfileAccuracy {
             (By::Operations | By::Age, _) if last > 100 => {
                 refuse("with by = \"operations\" and by = \"age\", rounds are percentages: use at most 100")
             }
-            (By::FreeExtent | By::NewFile, false) => {
-                refuse("free extents need a real file system to compare with: use profile = \"nature\"")
-            }
             (_, true) => Ok(()),
             (_, false) => profile::load(&self.profile).map(drop).map_err(Error::from),
         }
@@ -102,7 +99,7 @@ impl Task for ProfileAccuracy {
             match self.by {
                 By::Operations => run.convergence(),
                 By::Age => run.ages(),
-                By::FreeExtent | By::NewFile => run.compare_with_nature(),
+                By::FreeExtent | By::NewFile => run.free_space(),
             }
         })
     }
@@ -112,7 +109,7 @@ impl Task for ProfileAccuracy {
     }
 
     fn sides(&self) -> &'static [&'static str] {
-        &[ONLY, nature::SIDES[0], nature::SIDES[1], nature::SIDES[2], PROFILE]
+        &[ONLY, free_space::SIDES[0], free_space::SIDES[1], free_space::SIDES[2], PROFILE]
     }
 }
 
@@ -200,7 +197,7 @@ fn age_shares(ages: &[f64], fit: &Fit, percent: u64) -> [Measurement; 2] {
     let bins = ages.partition_point(|age| age / oldest <= percent as f64 / 100.0);
     let reached = (0..bins).map(|bin| fit.actual_share(bin)).sum();
     [
-        measures::AGE_SHARE.once(nature::SIDES[2], reached),
+        measures::AGE_SHARE.once(free_space::SIDES[2], reached),
         measures::AGE_SHARE.once(PROFILE, fit.target[..bins].iter().sum()),
     ]
 }

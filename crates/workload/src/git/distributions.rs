@@ -28,6 +28,14 @@ impl Quantiles {
     }
 }
 
+/// `count` shares from 0 to 1 at equal distances, in random order: quantiles have the total of their
+/// distribution, which random values with its long tail only have in the mean.
+pub(super) fn spread(count: usize, random: &mut Random) -> impl Iterator<Item = f64> {
+    let mut order: Vec<usize> = (0..count).collect();
+    random.shuffle(&mut order);
+    order.into_iter().map(move |place| (place as f64 + 0.5) / count as f64)
+}
+
 /// Mean size of a file in bytes.
 #[cfg(test)]
 pub(super) const MEAN_BYTES: usize = 6_747;

@@ -2,15 +2,15 @@
 //! developers do. The history is linear, and written as it is made: memory holds two bytes per line of the tree.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
 use super::command::{DATE_S, IDENTITY, git_reading};
+use super::directories::directories;
 use super::distributions::{
-    CHANGES, DIR_DEPTHS, DIR_SKEW, FILE_BYTES, FILE_SKEW, FILES_PER_COMMIT, FILES_PER_DIR,
-    FILES_PER_DIR_MEAN, LARGEST_DIR, LINES_ADDED, LINES_DELETED, RENAMES_WITHIN_DIR, SAME_DIR, SAME_TOP,
+    CHANGES, DIR_SKEW, FILE_BYTES, FILE_SKEW, FILES_PER_COMMIT, LINES_ADDED, LINES_DELETED,
+    RENAMES_WITHIN_DIR, SAME_DIR, SAME_TOP, spread,
 };
 use super::sample::{self, STEP_S};
 use super::sample_tree::text;
@@ -118,29 +118,11 @@ struct Tree {
 impl Tree {
     fn new(files: usize, random: &mut Random) -> Tree {
         let lines = (0..LINES).map(|_| text(1, random)).collect();
-        let dirs = dirs(files, random);
-        let mut tree = Tree { lines, dirs, weights: Vec::new(), files: 0, names: 0 };
-        let most = ((files as f64 * LARGEST_DIR) as usize).max(1);
-        let count = tree.dirs.len();
-        let mut dir_files: Vec<usize> =
-            spread(count, random).map(|share| FILES_PER_DIR.at(share).min(most)).collect();
+        let (paths, dir_files): (Vec<String>, Vec<usize>) = directories(files, random).into_iter().unzip();
+        let mut tree = Tree { lines, dirs: dirs(paths), weights: Vec::new(), files: 0, names: 0 };
         let mut sizes: Vec<usize> = spread(files, random).map(|share| FILE_BYTES.at(share)).collect();
-        // The quantiles give a few files too many or too few.
-        let mut sum: usize = dir_files.iter().sum();
-        let mut largest: Vec<usize> = (0..count).collect();
-        largest.sort_by_key(|&dir| std::cmp::Reverse(dir_files[dir]));
-        for &dir in largest.iter().cycle() {
-            match sum.cmp(&files) {
-                std::cmp::Ordering::Equal => break,
-                std::cmp::Ordering::Less => (dir_files[dir], sum) = (dir_files[dir] + 1, sum + 1),
-                std::cmp::Ordering::Greater if dir_files[dir] > 0 => {
-                    (dir_files[dir], sum) = (dir_files[dir] - 1, sum - 1);
-                }
-                std::cmp::Ordering::Greater => {}
-            }
-        }
         let mut weight = 0.0;
-        let hot: Vec<f64> = spread(count, random).collect();
+        let hot: Vec<f64> = spread(dir_files.len(), random).collect();
         for (dir, (&count, share)) in dir_files.iter().zip(hot).enumerate() {
             for size in sizes.drain(sizes.len() - count..) {
                 let lines = tree.text(size, random);
@@ -277,32 +259,8 @@ impl Tree {
     }
 }
 
-/// `count` shares from 0 to 1 at equal distances, in random order: quantiles have the total of their
-/// distribution, which random values with its long tail only have in the mean.
-fn spread(count: usize, random: &mut Random) -> impl Iterator<Item = f64> {
-    let mut order: Vec<usize> = (0..count).collect();
-    random.shuffle(&mut order);
-    order.into_iter().map(move |place| (place as f64 + 0.5) / count as f64)
-}
-
-/// The directories of a tree of `files` files, empty.
-fn dirs(files: usize, random: &mut Random) -> Vec<Dir> {
-    let count = (files as f64 / FILES_PER_DIR_MEAN) as usize;
-    // Names of a level have the same length, so that the order by path is the order of the tree.
-    let mut levels = vec![vec![String::new()]];
-    for share in DIR_DEPTHS {
-        let above = levels.last().expect("the top is a level");
-        let at_depth = ((count as f64 * share) as usize).max(1);
-        let level = (0..at_depth).map(|number| {
-            let mut path = above[random.below(above.len())].clone();
-            write!(path, "dir{number:05}/").expect("strings can grow");
-            path
-        });
-        let level = level.collect();
-        levels.push(level);
-    }
-    let mut paths = levels.concat();
-    paths.sort_unstable();
+/// Empty directories with these paths, in order.
+fn dirs(paths: Vec<String>) -> Vec<Dir> {
     let first = |path: &str| path.split_inclusive('/').next().unwrap_or_default().to_owned();
     let beside = |path: &str| {
         let first = first(path);
