@@ -6,6 +6,7 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Ty
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
+use serde::Serializer as _;
 use serde_json::Value;
 use std::io::Write;
 use std::sync::Arc;
@@ -93,8 +94,8 @@ impl Conditions {
     fn load(store: &Store, run: &Run) -> Result<Conditions, Error> {
         let mut values = vec![run.parameters.clone()];
         if let Some(manifest) = store.document::<Value>(run.id, "", "manifest")? {
-            let segment = manifest.pointer("/legs").and_then(Value::as_array).and_then(|all| all.last());
-            let segment = segment.cloned();
+            let segments = manifest.pointer("/legs").and_then(Value::as_array);
+            let segment = segments.and_then(|all| all.last()).cloned();
             values.push(manifest);
             values.extend(segment);
         }
@@ -194,7 +195,7 @@ fn json(rows: &[Row], out: &mut impl Write) -> std::io::Result<()> {
     let object = |row: &Row| -> serde_json::Map<String, Value> {
         COLUMNS.iter().zip(row).map(|((name, _), value)| ((*name).to_owned(), value.clone())).collect()
     };
-    serde_json::to_writer_pretty(&mut *out, &rows.iter().map(object).collect::<Vec<_>>())?;
+    serde_json::Serializer::pretty(&mut *out).collect_seq(rows.iter().map(object))?;
     writeln!(out)
 }
 

@@ -214,10 +214,17 @@ pub fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once(ON).map_or((name, None), |(measure, model)| (measure, Some(model)))
 }
 
+/// Splits a name in the store: the name of the measure, the waiting time in percent, and the disk model.
+fn parts(name: &str) -> (&str, Option<&str>, Option<&str>) {
+    let (name, disk) = split(name);
+    let (name, waiting) =
+        name.split_once(WAITING).map_or((name, None), |(name, percent)| (name, Some(percent)));
+    (name, waiting, disk)
+}
+
 /// Finds a measure by its name in the store. If several families match, returns the one with the longest name.
 pub fn find(name: &str) -> Option<&'static Measure> {
-    let (name, _) = split(name);
-    let name = name.split_once(WAITING).map_or(name, |(name, _)| name);
+    let (name, ..) = parts(name);
     MEASURES
         .iter()
         .copied()
@@ -229,9 +236,7 @@ pub fn find(name: &str) -> Option<&'static Measure> {
 /// disk model. The name itself if the measure is unknown.
 pub fn label(name: &str) -> String {
     let Some(measure) = find(name) else { return name.to_owned() };
-    let (plain, disk) = split(name);
-    let (plain, waiting) =
-        plain.split_once(WAITING).map_or((plain, None), |(plain, percent)| (plain, Some(percent)));
+    let (plain, waiting, disk) = parts(name);
     let part = measure
         .name
         .split_once('*')

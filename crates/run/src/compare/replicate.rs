@@ -22,11 +22,7 @@ pub fn replicate(
     watch: &mut dyn Watch,
 ) -> Result<Vec<Pair>, Error> {
     // Nothing is aged if one of them cannot be made.
-    for volume in agings.iter().map(|spec| &spec.volume) {
-        if let Some(kind) = volume.kind()? {
-            fs::can_make(kind, volume.size_bytes)?;
-        }
-    }
+    agings.iter().try_for_each(|spec| fs::can_make(&spec.volume))?;
     let mut pairs: Vec<Option<Pair>> =
         if reuse { compared(agings, comparison)? } else { vec![None; agings.len()] };
     for (spec, _) in agings.iter().zip(&pairs).filter(|(_, earlier)| earlier.is_some()) {
