@@ -27,7 +27,7 @@ const FIRST_FULLNESS: f64 = 0.10;
 /// The final fullness, as published: 92.3 MB are 14.5 % of the allocated space (section 4), which is then 65 % of the data blocks.
 pub const FINAL_FULLNESS: f64 = 0.65;
 const BYTES_A_DIRECTORY: u64 = 16 << 20;
-/// Exponent of Zipf's law: the directory of rank k is k to the power of this less popular than the first.
+/// The popularity of a directory is its rank to the power of minus this (Zipf's law).
 const POPULARITY: f64 = 0.85;
 /// Sizes: median in bytes and spread of the logarithm, of new long-lived files, of changed ones, and of short-lived files.
 const LONG_LIVED: (f64, f64) = (1_140.0, 2.0);

@@ -28,7 +28,7 @@ struct Laboratory {
     beside: Option<String>,
     /// Days of the history.
     days: u64,
-    /// Share of the file system in use by files at the end.
+    /// Share of the blocks for data that files use at the end.
     fullness: f64,
     /// Number of runs of the sequential benchmark, each with its files at other positions.
     placements: u32,
