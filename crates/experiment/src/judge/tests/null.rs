@@ -22,8 +22,10 @@ fn weights(agings: usize) -> Vec<f64> {
     if agings == 1 { vec![1.0] } else { (0..agings).map(weight).collect() }
 }
 
-/// The measures that compare two sides: 0 where these are alike.
-const COMPARING: [Measure; 5] = [
+/// The measures that compare two sides or settings: 0 where these are alike.
+const COMPARING: [Measure; 7] = [
+    measures::READ_GAIN_AREA,
+    measures::CREATE_GAIN_AREA,
     measures::LAYOUT_SCORE_EXCESS,
     measures::MEAN_ABS_DIFFERENCE,
     measures::FREE_MEAN_DIFFERENCE_BYTES,
