@@ -266,7 +266,7 @@ fn greedy_fits_the_ages() {
         let (model, reached, plan) = run(&conditions);
         let files = model.live.len() as f64;
         assert_eq!([reached.operations, plan.operations], [model.operations(); 2], "{name}");
-        assert!(reached.live_files.abs_diff(plan.live_files) <= 1, "{name}");
+        assert!(reached.live_files.abs_diff(plan.live_files) <= 2, "{name}");
         let profile = &conditions.profile;
         let errors = [model.age_error(profile), model.size_error(profile), model.depth_error(profile)];
         assert!(
