@@ -488,7 +488,8 @@ fn laboratory_reproduces_published_trends() {
     let resumed = lab.json("run lab.toml --work work --resume");
     assert_eq!(resumed["checkpoints"], outcome["checkpoints"]);
     let exported = lab.run("export --work work");
-    assert_eq!(exported.matches("read_gain on hdd-1994").count(), 40);
+    let gains = exported.lines().filter(|row| row.contains(",hdd-1994,") && row.contains(",read_gain,"));
+    assert_eq!(gains.count(), 40);
     lab.run("report --work work --output page.html");
     for (from, to, said) in [
         ("policy = \"baseline\"", "policy = \"worst_fit\"", "smart_frag"),
