@@ -13,6 +13,7 @@ mod verification;
 #[cfg(test)]
 pub(super) use laboratory::without_aging;
 
+use super::aged_images::AgedImages;
 use super::cell::Cell;
 use super::spec::Scale;
 use disk::model::Model;
@@ -145,6 +146,8 @@ pub(super) struct Measuring<'a> {
     pub identity: &'a Identity,
     /// The work directory.
     pub work: &'a Path,
+    /// Aged file systems that cells share.
+    pub aged_images: &'a AgedImages,
     /// Command that runs the metadata benchmark in a separate process.
     pub subprocess: fn() -> Command,
     /// The full command line, for the record.
@@ -163,12 +166,16 @@ impl Measuring<'_> {
         self.disks.iter().map(|disk| disk.model.clone()).collect()
     }
 
-    /// Creates a directory for the images of the cell: in memory if both sides fit, otherwise in the work directory.
+    /// Creates a directory for the images of the cell: in memory if both sides fit, otherwise in the work directory. Aged file systems that
+    /// cells share make room.
     pub fn images(&self) -> Result<Scratch, Error> {
         let memory = Path::new("/dev/shm");
-        let room = |dir: &Path| disk::free_bytes(dir).is_ok_and(|free| free > 3 * self.scale.size_bytes);
+        let has_room = || disk::free_bytes(memory).is_ok_and(|free| free > 3 * self.scale.size_bytes);
+        if memory.is_dir() && !has_room() {
+            self.aged_images.clear();
+        }
         let absolute = std::path::absolute(self.work).map_err(Error::io("finding", self.work))?;
-        let parent = if memory.is_dir() && room(memory) { memory } else { &absolute };
+        let parent = if memory.is_dir() && has_room() { memory } else { &absolute };
         Ok(Scratch::make(self.session, parent, ".senesce-cell")?)
     }
 

@@ -7,7 +7,7 @@ use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use experiment::{Difference, Experiment, Judged, Outcome, Plan, RunSpec, Shard};
+use experiment::{AgedImages, Difference, Experiment, Judged, Outcome, Plan, RunSpec, Shard};
 
 /// The name that selects all figures.
 const ALL: &str = "all";
@@ -89,6 +89,7 @@ fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
         None => experiment,
     };
     Ok(RunSpec {
+        aged_images: AgedImages::default(),
         experiment,
         scale: how.scale.clone(),
         work: how.work.work.clone(),
