@@ -50,8 +50,8 @@ pub trait Target: Send {
     /// systems free in the background: call [`drop_caches`](Self::drop_caches) first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
 
-    /// The extents of the device that the file system does not use (see [`FileSystem::unused_extents`]). Only for a target that was opened
-    /// read-only.
+    /// The extents of the device that the file system does not use (see [`unused_extents`](crate::FileSystem::unused_extents)). Only for a target
+    /// that was opened read-only.
     fn unused_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
