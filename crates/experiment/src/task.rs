@@ -163,10 +163,15 @@ impl Measuring<'_> {
         self.disks.iter().map(|disk| disk.model.clone()).collect()
     }
 
-    /// Creates a directory for the images of the cell: in memory if both sides fit, otherwise in the work directory.
+    /// Creates a directory for the images of the cell, of the size of the file systems.
     pub fn images(&self) -> Result<Scratch, Error> {
+        self.images_of(self.scale.size_bytes)
+    }
+
+    /// Creates a directory for images of `bytes`: in memory if both sides fit, otherwise in the work directory.
+    pub fn images_of(&self, bytes: u64) -> Result<Scratch, Error> {
         let memory = Path::new("/dev/shm");
-        let room = |dir: &Path| disk::free_bytes(dir).is_ok_and(|free| free > 3 * self.scale.size_bytes);
+        let room = |dir: &Path| disk::free_bytes(dir).is_ok_and(|free| free > 3 * bytes);
         let absolute = std::path::absolute(self.work).map_err(Error::io("finding", self.work))?;
         let parent = if memory.is_dir() && room(memory) { memory } else { &absolute };
         Ok(Scratch::make(self.session, parent, ".senesce-cell")?)
