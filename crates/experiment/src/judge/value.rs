@@ -45,6 +45,9 @@ impl Judge<'_> {
         let what = self.description(claim);
         let relative = (!claim.over.is_empty()).then_some(&measures::AGING_RATIO);
         let measure = relative.or_else(|| measures::find(&claim.measure)).unwrap_or(&measures::AGING_RATIO);
+        if claim.either_way {
+            values.iter_mut().for_each(|value| *value = value.max(1.0 / *value));
+        }
         if claim.change {
             values.iter_mut().for_each(|value| *value -= 1.0);
         }
@@ -91,7 +94,8 @@ impl Judge<'_> {
             let other: Vec<String> = names.chain(at.map(round)).collect();
             words += &format!(" over {}", other.join(", "));
         }
-        words + if claim.change { ", change" } else { "" }
+        let told = if claim.either_way { ", either way" } else { "" };
+        words + if claim.change { ", change" } else { told }
     }
 }
 
