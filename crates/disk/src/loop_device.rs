@@ -154,7 +154,8 @@ impl LoopDevice {
 
     fn clear(&mut self) -> Result<(), Error> {
         let Some(handle) = self.handle.take() else { return Ok(()) };
-        (self.read_ahead, self.rotation) = (None, None);
+        // The read-ahead last, because the kernel raises it when another setting changes.
+        (self.rotation, self.read_ahead) = (None, None);
         clear(&self.device, handle)
     }
 }
