@@ -12,20 +12,18 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    /// Sets them for the device with this number: also for a disk that does not rotate, because a killed run may have left others. The
-    /// scheduler is that of a disk of the system, and writing back gives way at the read latency that the kernel assumes for such a disk.
+    /// Sets them for the device with this number. Without rotation the kernel has found out for itself whether the disk behind rotates; the
+    /// others are set to its defaults, because a killed run may have left other values.
     pub fn set(devno: (u32, u32), rotates: bool) -> Result<Rotation, Error> {
         let queue = PathBuf::from(format!("/sys/dev/block/{}:{}/queue", devno.0, devno.1));
-        let values = if rotates { ["1", "mq-deadline", "75000"] } else { ["0", "none", "2000"] };
+        let setting = |name, value| Setting::set(queue.join(name), "reading", value);
         let mut settings = Vec::new();
-        for (name, value) in ["rotational", "scheduler", "wbt_lat_usec"].into_iter().zip(values) {
-            match Setting::set(queue.join(name), "reading", value) {
-                Ok(setting) => settings.push(setting),
-                Err(error) if name == "rotational" => return Err(error),
-                // The kernel was built without it.
-                Err(_) => {}
-            }
+        if rotates {
+            settings.push(setting("rotational", "1")?);
         }
+        // A kernel can be built without them. The default of the last depends on the rotation.
+        settings.extend(setting("scheduler", if rotates { "mq-deadline" } else { "none" }).ok());
+        settings.extend(setting("wbt_lat_usec", "-1").ok());
         Ok(Rotation { _settings: settings })
     }
 }
