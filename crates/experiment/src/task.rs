@@ -166,11 +166,16 @@ impl Measuring<'_> {
         self.disks.iter().map(|disk| disk.model.clone()).collect()
     }
 
-    /// Creates a directory for the images of the cell: in memory if both sides fit, otherwise in the work directory. Aged file systems that
-    /// cells share make room.
+    /// Creates a directory for the images of the cell, of the size of the file systems.
     pub fn images(&self) -> Result<Scratch, Error> {
+        self.images_of(self.scale.size_bytes)
+    }
+
+    /// Creates a directory for images of `bytes`: in memory if both sides fit, otherwise in the work directory. Aged file systems that cells
+    /// share make room.
+    pub fn images_of(&self, bytes: u64) -> Result<Scratch, Error> {
         let memory = Path::new("/dev/shm");
-        let has_room = || disk::free_bytes(memory).is_ok_and(|free| free > 3 * self.scale.size_bytes);
+        let has_room = || disk::free_bytes(memory).is_ok_and(|free| free > 3 * bytes);
         if memory.is_dir() && !has_room() {
             self.aged_images.clear();
         }
