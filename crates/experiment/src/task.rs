@@ -172,15 +172,15 @@ impl Measuring<'_> {
     }
 
     /// Creates a directory for images of `bytes`: in memory if both sides fit, otherwise in the work directory. Aged file systems that cells
-    /// share make room.
+    /// share make room, and leave some for the page cache.
     pub fn images_of(&self, bytes: u64) -> Result<Scratch, Error> {
         let memory = Path::new("/dev/shm");
-        let has_room = || disk::free_bytes(memory).is_ok_and(|free| free > 3 * bytes);
-        if memory.is_dir() && !has_room() {
-            self.aged_images.clear();
-        }
         let absolute = std::path::absolute(self.work).map_err(Error::io("finding", self.work))?;
-        let parent = if memory.is_dir() && has_room() { memory } else { &absolute };
+        let has_room = |dir: &Path, images| disk::free_bytes(dir).is_ok_and(|free| free > images * bytes);
+        for dir in [memory, &absolute].into_iter().filter(|dir| !has_room(dir, 8)) {
+            self.aged_images.remove_below(dir);
+        }
+        let parent = if memory.is_dir() && has_room(memory, 3) { memory } else { &absolute };
         Ok(Scratch::make(self.session, parent, ".senesce-cell")?)
     }
 

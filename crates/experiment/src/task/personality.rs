@@ -162,19 +162,12 @@ impl Run<'_, '_> {
         let task = self.task;
         let images = self.at.aged_images;
         let aged = images.get(self.identity(round)?, || self.age(round))?;
-        let reached = &aged.reached;
         let personality = task.personality()?;
         let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
         let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
         let (dirty_bytes, seed) = (task.dirty_bytes, self.at.cell.seed);
         let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
-        let mut measured: Vec<Measurement> = [
-            (measures::FULLNESS, reached.fullness),
-            (measures::OVERWRITES, reached.overwrites),
-            (measures::AGE_RMS_ERROR, reached.age_rms_error),
-        ]
-        .map(|(measure, value)| measure.once(SUBJECTS[0], value))
-        .into();
+        let mut measured = aged.measured.clone();
         let on = Subject::Aged { work: aged.images.path().to_owned(), name: aged.name.clone() };
         let unaged = self.at.scale.unaged.then_some(task.unaged);
         for NamedDisk { name: disk, model } in self.at.disks {
@@ -216,13 +209,19 @@ impl Run<'_, '_> {
         let work = images.path().to_owned();
         let spec = AgeSpec::new(&name, work, volume, Arc::new(workload), cell.seed, self.at.command);
         let reached = age(&spec, self.at.watch)?.profile.expect("it is aged by a profile");
-        match reached.failures.first() {
-            None => Ok(Aged { images, name, reached }),
-            Some(first) => Err(Error::Failed(format!(
+        if let Some(first) = reached.failures.first() {
+            return Err(Error::Failed(format!(
                 "{} operations of the aging failed, so it is not aged as asked for: {}, first {}; use a larger file system or a lower fullness",
                 reached.errors, first.error, first.first
-            ))),
+            )));
         }
+        let measured = [
+            (measures::FULLNESS, reached.fullness),
+            (measures::OVERWRITES, reached.overwrites),
+            (measures::AGE_RMS_ERROR, reached.age_rms_error),
+        ];
+        let measured = measured.map(|(measure, value)| measure.once(SUBJECTS[0], value)).into();
+        Ok(Aged { images, name, measured })
     }
 }
 
