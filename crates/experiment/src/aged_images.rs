@@ -73,7 +73,9 @@ mod tests {
             images.clone().get(key.to_owned(), age).unwrap()
         };
         let [memory, work] = ["memory", "work"].map(|name| dir.path().join(name));
-        [&memory, &work].map(|dir| std::fs::create_dir(dir).unwrap());
+        for dir in [&memory, &work] {
+            std::fs::create_dir(dir).unwrap();
+        }
         let first = get("ext4", &memory);
         get("xfs", &work);
         assert!(Arc::ptr_eq(&first, &get("ext4", &work)));
