@@ -180,7 +180,7 @@ impl Measuring<'_> {
         for dir in [memory, &absolute].into_iter().filter(|dir| !has_room(dir, 8)) {
             self.aged_images.remove_below(dir);
         }
-        let parent = if memory.is_dir() && has_room(memory, 3) { memory } else { &absolute };
+        let parent = if has_room(memory, 3) { memory } else { &absolute };
         Ok(Scratch::make(self.session, parent, ".senesce-cell")?)
     }
 
