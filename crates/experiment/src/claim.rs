@@ -46,6 +46,9 @@ pub struct Claim {
     /// Whether the value is a change: the quotient minus 1.
     #[serde(default, skip_serializing_if = "is_default")]
     pub change: bool,
+    /// Whether the value is the quotient or, if their mean is below 1, its inverse: for statements that two differ, whichever is greater.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub either_way: bool,
     /// The value is Pearson's correlation with this measure, over the rounds and agings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlates_with: Option<String>,

@@ -12,7 +12,7 @@ use super::line::{Aging, Line};
 use super::measure::is_by_disk;
 use super::outcome::{Correlated, Outcome};
 use super::spec::Experiment;
-use results::measures::{self, Measure};
+use results::measures;
 
 /// A relative difference below this tells no direction and no order of single agings, which have no interval. Each further division of a
 /// value adds as much.
@@ -21,12 +21,9 @@ const MARGIN: f64 = 0.02;
 /// The same of rates of benchmarks: two runs of some seconds on the same file system differ by 9 % to 11 %.
 const RATE_MARGIN: f64 = 0.1;
 
-/// The rates of benchmarks, in real time.
-const RATES: [Measure; 2] = [measures::OPERATIONS_PER_S, measures::OPERATIONS_RATIO];
-
 /// The margin of a measure.
 fn margin(measure: &str) -> f64 {
-    if RATES.iter().any(|rate| rate.name == measure) { RATE_MARGIN } else { MARGIN }
+    if measures::find(measure).is_some_and(|measure| measure.rate) { RATE_MARGIN } else { MARGIN }
 }
 
 /// The expected lines and rounds, and the measurements.

@@ -162,7 +162,7 @@ pub struct Scale {
     pub memory_bytes: Vec<u64>,
     /// What each cell does, with its kind: that of a [`workload`], which ages, or that of another task, submitted by a file below `task/`.
     pub workload: toml::Table,
-    /// Parameters that replace those of the workload and of the settings, one after the other.
+    /// Parameters and options for some file systems and settings, applied one after the other.
     #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<Override>,
     /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
@@ -170,7 +170,7 @@ pub struct Scale {
     pub expected_s: u64,
 }
 
-/// Parameters for some file systems and settings.
+/// What is different for some file systems and settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Override {
     /// The file systems; all if empty.
@@ -179,7 +179,13 @@ pub struct Override {
     /// The settings; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// The parameters.
+    /// Further arguments of mkfs, behind those of the setting.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mkfs_opts: String,
+    /// Further options of mount, behind those of the setting.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mount_opts: String,
+    /// Parameters that replace those of the workload and of the settings.
     #[serde(flatten)]
     pub workload: toml::Table,
 }
@@ -195,6 +201,17 @@ impl Scale {
     /// The measured positions on the x axis: memory limits or rounds.
     pub(super) fn axis(&self) -> &[u64] {
         if self.memory_bytes.is_empty() { &self.rounds } else { &self.memory_bytes }
+    }
+
+    /// A setting with the further arguments and options that it has on a file system.
+    pub(super) fn variant_on(&self, fs: &str, variant: &Variant) -> Variant {
+        let mut own = variant.clone();
+        for one in self.overrides.iter().filter(|one| one.is_for(fs, &variant.name)) {
+            own.mkfs_opts = [own.mkfs_opts.as_str(), &one.mkfs_opts].join(" ").trim().to_owned();
+            own.mount_opts =
+                [own.mount_opts.as_str(), &one.mount_opts].join(",").trim_matches(',').to_owned();
+        }
+        own
     }
 
     /// The last round.
@@ -426,6 +443,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn overrides_add_options_of_their_file_systems() {
+        let text = r#"
+size_bytes = 1
+rounds = [1]
+workload = {}
+override = [{ fs = ["ext4"], mkfs_opts = "-J size=128", mount_opts = "relatime" }, { options = ["a"], mount_opts = "discard" }]
+"#;
+        let scale: Scale = toml::from_str(text).unwrap();
+        let variant = Variant { name: "a".to_owned(), mkfs_opts: "-b 4096".to_owned(), ..Variant::default() };
+        let of = |fs| {
+            let own = scale.variant_on(fs, &variant);
+            [own.mkfs_opts, own.mount_opts]
+        };
+        assert_eq!(of("ext4"), ["-b 4096 -J size=128", "relatime,discard"]);
+        assert_eq!(of("xfs"), ["-b 4096", "discard"]);
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Disk {
         config: &VolumeConfig,
     ) -> Result<Disk, Error> {
         let disk = ModelledDisk::attach_with_clock(session, dir, clock)?;
-        let device = LoopDevice::attach(session, disk.file(), config.read_ahead_kb)?;
+        let device = LoopDevice::attach_modelled(session, &disk, config.read_ahead_kb)?;
         Ok(Disk::Modelled { device, disk: disk.into() })
     }
 

@@ -57,6 +57,8 @@ pub struct Measure {
     pub topic: Option<Topic>,
     /// Whether a comparison shows the measure even without a value.
     pub always: bool,
+    /// Whether it is a rate of a benchmark in real time, or a quotient of such rates, which differs more from run to run than other measures.
+    pub rate: bool,
     /// The definition.
     pub doc: &'static str,
 }
@@ -131,6 +133,10 @@ impl Measure {
 
     const fn always(self) -> Measure {
         Measure { always: true, ..self }
+    }
+
+    const fn rate(self) -> Measure {
+        Measure { rate: true, ..self }
     }
 
     const fn cost(self) -> Measure {

@@ -328,6 +328,24 @@ fn objects_are_written_first_only_if_asked() {
     }
 }
 
+#[test]
+fn data_sets_are_filled_one_after_the_other_only_if_asked() {
+    let phases = Phases { precreate: true, benchmark: false, cleanup: false };
+    for (set_by_set, expected) in [(true, "000111"), (false, "010101")] {
+        let settings = Settings { data_sets: 2, precreate: 3, iterations: 1, set_by_set, phases, ..small() };
+        let done = Arc::new(Mutex::new(String::new()));
+        let (_, ended) = run_with(&settings, 1, None, |_| {
+            let done = done.clone();
+            Box::new(Hooked(Null, move |_, object: Object| {
+                *done.lock().unwrap() += &object.set.number.to_string();
+                Ok(())
+            }))
+        });
+        ended.into_iter().for_each(|done| done.unwrap());
+        assert_eq!(*done.lock().unwrap(), expected);
+    }
+}
+
 /// The lines of Listing 1 of the report, without times of day.
 #[test]
 fn output_has_the_layout_of_the_report() {

@@ -94,6 +94,7 @@ impl Claim {
         let rankings = [self.reorders, self.keeps_order, !self.order.is_empty()];
         let has_value = !self.over.is_empty()
             || self.change
+            || self.either_way
             || self.correlates_with.is_some()
             || self.published.is_some();
         let has_value = has_value || self.trend.is_some() || self.extreme.is_some();
@@ -112,6 +113,9 @@ impl Claim {
         }
         if self.change && self.correlates_with.is_none() && !self.is_quotient() {
             return Err("change needs over, or a measure that is a ratio".to_owned());
+        }
+        if self.either_way && (self.change || !self.is_quotient()) {
+            return Err("either_way needs over, or a measure that is a ratio, and excludes change".to_owned());
         }
         if self.correlates_with.is_some() && (self.change || !self.over.is_empty()) {
             return Err("correlates_with excludes over and change".to_owned());
@@ -210,6 +214,7 @@ published = 2.0
                 "one round",
             ),
             ("published = 2.0", "keeps_order = true", "no room"),
+            ("published = 2.0", "published = 2.0\neither_way = true\nchange = true", "excludes change"),
             (
                 "over = [{ option = \"b\" }]\npublished = 2.0",
                 "reorders = true\nkeeps_order = true",

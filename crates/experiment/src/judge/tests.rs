@@ -170,6 +170,17 @@ fn rates_of_single_agings_tell_no_small_effect() {
 }
 
 #[test]
+fn differences_either_way_hold_on_both_sides() {
+    let verdict = |cost: f64| {
+        let two = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0), at("xfs", "hdd", "", 9, 0.5, cost)]);
+        let over = vec![Over { at: Some(At::Place(Place::First)), ..Over::default() }];
+        let differ = Claim { over, either_way: true, trend: above(1.25), ..claim(COST) };
+        judge(&differ, &two).verdict
+    };
+    assert_eq!([0.5, 0.9, 1.2, 2.0].map(verdict), [Holds, DoesNotHold, DoesNotHold, Holds]);
+}
+
+#[test]
 fn extreme_of_all_lines_is_judged_alone() {
     let four = [("ext4", 0.95), ("xfs", 0.9)].map(|(fs, cost)| {
         ["hdd", "ssd"].map(|disk| at(fs, disk, "", 1, 0.5, if disk == "ssd" { cost } else { 1.2 }))

@@ -45,6 +45,10 @@ impl Judge<'_> {
         let what = self.description(claim);
         let relative = (!claim.over.is_empty()).then_some(&measures::AGING_RATIO);
         let measure = relative.or_else(|| measures::find(&claim.measure)).unwrap_or(&measures::AGING_RATIO);
+        // All agings by the direction of their mean: noise alone would otherwise be a difference.
+        if claim.either_way && values.iter().map(|value| value.ln()).sum::<f64>() < 0.0 {
+            values.iter_mut().for_each(|value| *value = value.recip());
+        }
         if claim.change {
             values.iter_mut().for_each(|value| *value -= 1.0);
         }
@@ -91,7 +95,8 @@ impl Judge<'_> {
             let other: Vec<String> = names.chain(at.map(round)).collect();
             words += &format!(" over {}", other.join(", "));
         }
-        words + if claim.change { ", change" } else { "" }
+        let told = if claim.either_way { ", either way" } else { "" };
+        words + if claim.change { ", change" } else { told }
     }
 }
 

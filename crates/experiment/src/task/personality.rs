@@ -1,23 +1,23 @@
 //! Personalities on aged file systems and unaged ones (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
-//! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. Each round ages a separate image and copies it to
-//! each modelled disk, which sleeps its service times.
+//! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. An image is aged for each round, for all cells and figures
+//! that measure it, and copied to each modelled disk, which sleeps its service times.
 
 use super::{Measuring, NamedDisk, Task, TaskKind};
+use crate::aged_images::Aged;
 use crate::cell::Cell;
 use crate::spec::Scale;
 use bench::personality::{OperationKind, Personality, Plan, RunLength};
-use disk::Scratch;
 use disk::model::Model;
-use fs::Location;
+use fs::{Location, VolumeConfig};
 use results::{Measurement, measures};
 use run::SUBJECTS;
 use run::age;
 use run::aged_pair::{self, AgedPair, Subject, UnagedSide};
 use run::personality::{QUANTILES, Working, bench_error, numbers};
-use run::{AgeSpec, Error, ProfileResult};
+use run::{AgeSpec, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::Method;
@@ -96,8 +96,7 @@ impl Task for OnAged {
     }
 
     fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
-        let images = at.images()?;
-        at.record_each(|at, round| Run { task: self, images: &images, at }.measure(round))
+        at.record_each(|at, round| Run { task: self, at }.measure(round))
     }
 
     fn method(&self, scale: &Scale) -> (&'static str, String) {
@@ -154,30 +153,22 @@ impl OnAged {
 /// A file system to age, and to measure on each disk.
 struct Run<'t, 'a> {
     task: &'t OnAged,
-    /// Directory for images and disks.
-    images: &'t Scratch,
     at: &'t mut Measuring<'a>,
 }
 
 impl Run<'_, '_> {
     /// Ages the file system, and returns the measurements on all disks.
     fn measure(&mut self, round: u64) -> Result<Vec<Measurement>, Error> {
-        let name = format!("round-{round}");
-        let aged = self.age(&name, round)?;
         let task = self.task;
+        let images = self.at.aged_images;
+        let aged = images.get(self.identity(round)?, || self.age(round))?;
         let personality = task.personality()?;
         let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
         let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
         let (dirty_bytes, seed) = (task.dirty_bytes, self.at.cell.seed);
         let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
-        let mut measured: Vec<Measurement> = [
-            (measures::FULLNESS, aged.fullness),
-            (measures::OVERWRITES, aged.overwrites),
-            (measures::AGE_RMS_ERROR, aged.age_rms_error),
-        ]
-        .map(|(measure, value)| measure.once(SUBJECTS[0], value))
-        .into();
-        let on = Subject::Aged { work: self.images.path().to_owned(), name: name.clone() };
+        let mut measured = aged.measured.clone();
+        let on = Subject::Aged { work: aged.images.path().to_owned(), name: aged.name.clone() };
         let unaged = self.at.scale.unaged.then_some(task.unaged);
         for NamedDisk { name: disk, model } in self.at.disks {
             let what = format!("{} on {}, {}", self.at.cell.name, model.name(), personality.name);
@@ -190,19 +181,23 @@ impl Run<'_, '_> {
                 measured.extend(repetitions.flat_map(|(at, run)| numbers(run, side, at, Some(model.name()))));
             }
         }
-        let image = self.image(&name);
-        std::fs::remove_file(&image).map_err(Error::io("removing", &image))?;
         Ok(measured)
     }
 
-    fn image(&self, name: &str) -> PathBuf {
-        self.images.path().join(format!("{name}.img"))
+    /// What the aged file system of a round depends on.
+    fn identity(&self, round: u64) -> Result<String, Error> {
+        let OnAged { profile, method, fullness, .. } = self.task;
+        let volume = self.volume(Path::new(""))?;
+        Ok(json!([volume, profile, method, fullness, round, self.at.cell.seed]).to_string())
     }
 
-    /// Ages a file system named `name`, in an image, and returns what the aging reached.
-    fn age(&mut self, name: &str, round: u64) -> Result<ProfileResult, Error> {
-        let (cell, size_bytes) = (self.at.cell, self.at.scale.size_bytes);
-        let location = Location::Image(self.image(name));
+    fn volume(&self, image: &Path) -> Result<VolumeConfig, Error> {
+        self.at.cell.volume(self.at.scale.size_bytes, Location::Image(image.to_owned()), None)
+    }
+
+    /// Ages a file system in an image.
+    fn age(&mut self, round: u64) -> Result<Aged, Error> {
+        let (cell, images, name) = (self.at.cell, self.at.images()?, format!("round-{round}"));
         self.at.watch.phase(&format!("{}: aging", cell.name), None);
         let workload = ByProfile {
             profile: profile::load(&self.task.profile)?,
@@ -210,17 +205,23 @@ impl Run<'_, '_> {
             fullness: Some(self.task.fullness),
             overwrites: Some(round as f64),
         };
-        let volume = cell.volume(size_bytes, location, None)?;
-        let work = self.images.path().to_owned();
-        let spec = AgeSpec::new(name, work, volume, Arc::new(workload), cell.seed, self.at.command);
-        let aged = age(&spec, self.at.watch)?.profile.expect("it is aged by a profile");
-        match aged.failures.first() {
-            None => Ok(aged),
-            Some(first) => Err(Error::Failed(format!(
+        let volume = self.volume(&images.path().join(format!("{name}.img")))?;
+        let work = images.path().to_owned();
+        let spec = AgeSpec::new(&name, work, volume, Arc::new(workload), cell.seed, self.at.command);
+        let reached = age(&spec, self.at.watch)?.profile.expect("it is aged by a profile");
+        if let Some(first) = reached.failures.first() {
+            return Err(Error::Failed(format!(
                 "{} operations of the aging failed, so it is not aged as asked for: {}, first {}; use a larger file system or a lower fullness",
-                aged.errors, first.error, first.first
-            ))),
+                reached.errors, first.error, first.first
+            )));
         }
+        let measured = [
+            (measures::FULLNESS, reached.fullness),
+            (measures::OVERWRITES, reached.overwrites),
+            (measures::AGE_RMS_ERROR, reached.age_rms_error),
+        ];
+        let measured = measured.map(|(measure, value)| measure.once(SUBJECTS[0], value)).into();
+        Ok(Aged { images, name, measured })
     }
 }
 

@@ -266,7 +266,11 @@ fn greedy_fits_the_ages() {
         let (model, reached, plan) = run(&conditions);
         let files = model.live.len() as f64;
         assert_eq!([reached.operations, plan.operations], [model.operations(); 2], "{name}");
-        assert!(reached.live_files.abs_diff(plan.live_files) <= 1, "{name}");
+        let (files_reached, wanted) = (reached.live_files, plan.live_files);
+        assert!(
+            files_reached.abs_diff(wanted) <= (wanted / 1000).max(2),
+            "{name}: {files_reached} files, {wanted} wanted"
+        );
         let profile = &conditions.profile;
         let errors = [model.age_error(profile), model.size_error(profile), model.depth_error(profile)];
         assert!(

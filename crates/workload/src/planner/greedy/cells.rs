@@ -89,16 +89,10 @@ impl Cells {
         fits: impl Fn(usize) -> bool,
         rng: &mut Random,
     ) -> Option<LiveFile> {
-        let has = |age: usize, size: usize| {
-            let first = self.index(age, size, 0);
-            fits(size) && self.cell[first..first + self.depths].iter().any(|cell| !cell.is_empty())
-        };
-        let age = most_over(&self.by_age, shares.age, shares.files, 1.0, |age| {
-            (0..self.sizes).any(|size| has(age, size))
-        })?;
+        let age = self.age_most_over(shares, &fits)?;
         let first = self.index(age, 0, 0);
         let of_age = &self.cell[first..first + self.sizes * self.depths];
-        let holds = |size: usize| has(age, size);
+        let holds = |size: usize| fits(size) && self.has(age, size);
         let size = most_over(&self.by_size, shares.size, shares.files, 1.0, holds)?;
         let of_size = &of_age[size * self.depths..][..self.depths];
         let depth = most_over(&self.by_depth, shares.depth, shares.files, 1.0, |i| !of_size[i].is_empty())?;
@@ -108,6 +102,18 @@ impl Cells {
         self.by_size[size] -= 1;
         self.by_depth[depth] -= 1;
         Some(self.cell[cell].swap_remove(chosen))
+    }
+
+    /// The age bin with the largest excess among those with files that fit.
+    pub fn age_most_over(&self, shares: &Shares, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        most_over(&self.by_age, shares.age, shares.files, 1.0, |age| {
+            (0..self.sizes).any(|size| fits(size) && self.has(age, size))
+        })
+    }
+
+    fn has(&self, age: usize, size: usize) -> bool {
+        let first = self.index(age, size, 0);
+        self.cell[first..first + self.depths].iter().any(|cell| !cell.is_empty())
     }
 
     fn index(&self, age: usize, size: usize, depth: usize) -> usize {
