@@ -125,7 +125,7 @@ impl LaboratoryReplay {
         let mut set = ActivitySet::builtin();
         for event in set.profiles.iter_mut().flat_map(|profile| &mut profile.events) {
             if let Action::Create { size, .. } = &mut event.action {
-                *size *= self.short_lived_scale;
+                *size = size.saturating_mul(self.short_lived_scale);
             }
         }
         set

@@ -83,13 +83,13 @@ impl<P: Policy> FastFs<P> {
         }
         let filled = self.fill(file, first, end, preferred)?;
         if gathers {
-            let preferred = match () {
-                () if begin == first => filled,
+            let preferred = if begin == first {
+                filled
+            } else if self.moves_on(begin) {
                 // A section keeps its group.
-                () if self.moves_on(begin) => {
-                    file.find(begin * FRAGMENTS).map_or(filled, |(at, _)| at / FRAGMENTS)
-                }
-                () => self.preferred(file, begin),
+                file.find(begin * FRAGMENTS).map_or(filled, |(at, _)| at / FRAGMENTS)
+            } else {
+                self.preferred(file, begin)
             };
             self.gather(file, begin, end, preferred);
         }
