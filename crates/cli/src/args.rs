@@ -116,6 +116,8 @@ pub enum Command {
     Run(Run),
     /// Reproduce published figures and tables
     Reproduce(Reproduce),
+    /// Compare modelled disks with real ones
+    Referee(Referee),
     /// Manage modelled disks and device models
     Disk(Disk),
     /// Manage betreefs, a Bε-tree file system that does not age

@@ -48,6 +48,7 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::CompareLayout(_)
             | Command::Run(_)
             | Command::Reproduce(_)
+            | Command::Referee(_)
             | Command::Verify(_)
     );
     // Probes and commands for saved images accept any file name.
@@ -67,6 +68,7 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::CompareLayout(_)
             | Command::Run(_)
             | Command::Reproduce(_)
+            | Command::Referee(_)
     ) {
         ranks::mpi::require_single_process()?;
     }
@@ -87,6 +89,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Verify(verify) => self::verify::run(&verify),
         Command::Run(run) => experiment::run(&run),
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
+        Command::Referee(referee) => experiment::referee(&referee),
         Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Betreefs(betreefs) => self::betreefs::run(&betreefs.action),
         Command::Image(image) => self::image::run(&image.action),

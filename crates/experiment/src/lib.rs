@@ -13,6 +13,7 @@ mod line;
 mod measure;
 mod outcome;
 mod plan;
+pub mod referee;
 mod runner;
 mod spec;
 mod standing;

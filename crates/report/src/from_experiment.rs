@@ -136,6 +136,30 @@ fn axis(axis: &experiment::Axis) -> Axis {
 /// The values of a line by round and seed.
 type ByRound = BTreeMap<u64, BTreeMap<u64, f64>>;
 
+/// The lines of the real disks that the referee sets beside those of modelled ones.
+fn real(plot: &experiment::Plot, outcome: &Outcome) -> Vec<Line> {
+    if outcome.figure != experiment::referee::FIGURE {
+        return Vec::new();
+    }
+    let is_measured = |line: &experiment::referee::RealLine| {
+        let same = |at: &CheckpointSide| (&at.fs, &at.disk, &at.option) == (&line.fs, &line.disk, &line.option);
+        outcome.checkpoints.iter().any(same)
+    };
+    let last = outcome.checkpoints.iter().map(|at| at.round).max().unwrap_or_default();
+    let line = |line: experiment::referee::RealLine| Line {
+        points: (line.points.iter())
+            .filter(|point| point.pull <= last)
+            .filter_map(|point| Some((point.pull, point.value(&plot.y)?)))
+            .map(|(pull, y)| Point { x: pull as f64, y, low: None, high: None })
+            .collect(),
+        fs: line.fs,
+        disk: line.disk,
+        side: SUBJECTS[0].to_owned(),
+        option: format!("{}, real disk", line.option),
+    };
+    experiment::referee::real_lines().into_iter().filter(is_measured).map(line).collect()
+}
+
 /// A figure with a line for each file system, disk, setting and side that has the measure: the means over the agings. A measure that
 /// does not depend on the disk is drawn once.
 fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
@@ -178,6 +202,7 @@ fn drawn(plot: &experiment::Plot, outcome: &Outcome) -> Plot {
         lines: lines
             .into_iter()
             .map(|(line, rounds)| Line { points: rounds.into_iter().filter_map(point).collect(), ..line })
+            .chain(real(plot, outcome))
             .collect(),
         note: plot.note.clone(),
         panels: match plot.panels {

@@ -22,7 +22,7 @@ pub use partial_results::PartialResults;
 pub use progress::{Liveness, Progress, liveness};
 pub use stats::{
     Correlation, Estimate, Interval, MeanAndDeviation, Sample, Told, Verdict, Words, correlation,
-    mean_and_deviation, median_interval,
+    mean_and_deviation, median_interval, spearman,
 };
 pub use store::{Measurement, MergeCounts, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation};
 pub use watch::{IgnoreProgress, Watch};

@@ -5,7 +5,7 @@ mod estimate;
 mod mean;
 mod verdict;
 
-pub use correlation::{Correlation, correlation};
+pub use correlation::{Correlation, correlation, spearman};
 pub use estimate::{Estimate, Sample};
 pub use mean::{MeanAndDeviation, mean_and_deviation};
 pub use verdict::{Told, Verdict, Words};

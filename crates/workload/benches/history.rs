@@ -53,7 +53,7 @@ fn main() {
     }
 
     let pulls = LIVE_PULLS.min(history.count());
-    let options = LiveOptions { gc: Gc::Off, scratch: memory.path().into() };
+    let options = LiveOptions { gc: Gc::Off, scratch: memory.path().into(), source: None };
     let mut live = Live::begin(&history, &memory.path().join("live"), &options).expect("Git is installed");
     let report = time("pull live", pulls);
     for pull in 1..=pulls {

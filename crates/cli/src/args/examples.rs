@@ -88,6 +88,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "referee",
+        &[(
+            "Pull the history of a clone, and set the costs beside those of real disks",
+            "senesce referee --repo linux.git --pulls 1000",
+        )],
+    ),
+    (
         "report",
         &[(
             "Show two of the compared file systems",

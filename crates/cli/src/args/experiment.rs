@@ -1,4 +1,4 @@
-//! Arguments of `senesce run` and `senesce reproduce`.
+//! Arguments of `senesce run`, `senesce reproduce` and `senesce referee`.
 
 use super::{StoreArg, Work};
 use clap::Args;
@@ -31,6 +31,18 @@ pub struct Reproduce {
     /// Run only part I of N parts of about equal run time, for job arrays
     #[arg(long, value_name = "I/N", requires = "figures")]
     pub shard: Option<experiment::Shard>,
+    #[command(flatten)]
+    pub how: HowToRun,
+}
+
+#[derive(Args)]
+pub struct Referee {
+    /// Pulls of the history; real disks were measured after 10,000 and fewer
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub pulls: u64,
+    /// Commits that the first pull brings along, for a history that begins with a small tree
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: u64,
     #[command(flatten)]
     pub how: HowToRun,
 }

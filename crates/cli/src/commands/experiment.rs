@@ -1,6 +1,9 @@
-//! `senesce run` and `senesce reproduce`.
+//! `senesce run`, `senesce reproduce` and `senesce referee`.
 
+mod referee;
 mod suite;
+
+pub use referee::referee;
 
 use crate::args::{HowToRun, Reproduce, Run};
 use crate::messages::note;

@@ -98,6 +98,14 @@ impl Geometry {
         arrived_ns + if wait_rotations > 1.0 - 1e-6 { 0.0 } else { wait_rotations * self.rotation_ns }
     }
 
+    /// Bytes directly in front of `to`, on its track, that pass under a head at the cylinder of `from` while it waits for `to`.
+    pub fn passed_bytes(&self, now_ns: f64, from: u64, to: u64) -> u64 {
+        let wait_ns = self.reach_ns(now_ns, from, to) - now_ns - self.seek_ns(from, to);
+        let (zone, _) = self.track(to);
+        let in_track = (to - zone.start_bytes) % zone.track_bytes;
+        in_track.min((wait_ns / self.rotation_ns * zone.track_bytes as f64) as u64)
+    }
+
     /// The seek time between the cylinders of two bytes; 0 within a cylinder.
     fn seek_ns(&self, from: u64, to: u64) -> f64 {
         let cylinder = |byte| (self.track(byte).1 as f64 / self.heads).floor();

@@ -5,6 +5,10 @@
 //! under the head or in the buffer, and a request that skips a little is reached by reading on if that is faster than seeking. Data that
 //! was read ahead stays in one of a few segments of the buffer. A head that has filled its segment stops and continues when the host has
 //! taken some of it; the model assumes that this costs no rotation.
+//!
+//! A drive that reads on arrival also keeps what passes under the head while it waits for the first byte (DiskSim's parameter "Read any free
+//! blocks": Bucy et al., The DiskSim Simulation Environment, CMU-PDL-08-101, 2008), so requests that jump to and fro on a track find their
+//! bytes in the buffer.
 
 use super::geometry::Geometry;
 use super::parameters::HddParameters;
@@ -19,6 +23,7 @@ pub(super) struct Drive {
     host_bytes_per_ns: f64,
     segment_bytes: u64,
     segments_max: usize,
+    reads_on_arrival: bool,
     /// Buffer contents of earlier streams, oldest first.
     segments: VecDeque<(u64, u64)>,
     stream: Stream,
@@ -56,6 +61,7 @@ impl Drive {
             host_bytes_per_ns: hdd.host_mb_per_s / 1e3,
             segment_bytes: hdd.read_segment_bytes,
             segments_max: hdd.read_segments as usize,
+            reads_on_arrival: hdd.read_on_arrival,
             segments: VecDeque::new(),
             stream: Stream { start, anchor: start, anchor_ns: 0.0, limit: start },
             writes: WriteCache::new(hdd.write_cache_bytes),
@@ -87,9 +93,13 @@ impl Drive {
                 ready_ns
             }
             Strategy::Sought(ready_ns) => {
+                let passed = match self.reads_on_arrival {
+                    true => self.geometry.passed_bytes(free_ns, self.head(free_ns), start),
+                    false => 0,
+                };
                 self.save_stream(free_ns);
                 let limit = end.saturating_add(self.segment_bytes);
-                self.stream = Stream { start, anchor: end, anchor_ns: ready_ns, limit };
+                self.stream = Stream { start: start - passed, anchor: end, anchor_ns: ready_ns, limit };
                 self.head_free_ns = ready_ns;
                 ready_ns
             }

@@ -46,6 +46,9 @@ pub(super) struct HddParameters {
     pub host_mb_per_s: f64,
     pub read_segments: u32,
     pub read_segment_bytes: u64,
+    /// Models before this parameter do not have it.
+    #[serde(default)]
+    pub read_on_arrival: bool,
     pub write_cache_bytes: u64,
     pub passed_over_max: u32,
 }

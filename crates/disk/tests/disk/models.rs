@@ -101,13 +101,17 @@ fn drive_rotates_while_idle() {
         assert!(second_ns < 150_000, "{second_ns} ns after {pause_ns}");
     }
     // An earlier block is under the head again only after a rotation, minus the pause.
-    let wait_ms = |pause_ns| {
-        let mut device = model("hdd-7200").device(20 * GIB);
-        let first_ns = device.serve(&read(GIB, 4096), 0);
-        (device.serve(&read(GIB - 4096, 4096), first_ns + pause_ns) - first_ns - pause_ns) as f64 / 1e6
+    let wait_ms = |name, pause_ns| {
+        let mut device = model(name).device(GIB);
+        let first_ns = device.serve(&read(GIB / 2, 4096), 0);
+        let earlier = read(GIB / 2 - 8192, 4096);
+        (device.serve(&earlier, first_ns + pause_ns) - first_ns - pause_ns) as f64 / 1e6
     };
-    within(wait_ms(0), 8.2..=8.4);
-    within(wait_ms(4_000_000), 4.2..=4.4);
+    let turn_ms = 60_000.0 / 5400.0;
+    within(wait_ms("hdd-1996", 0), turn_ms - 0.6..=turn_ms + 0.1);
+    within(wait_ms("hdd-1996", 4_000_000), turn_ms - 4.6..=turn_ms - 3.9);
+    // A drive that reads on arrival already has it.
+    within(wait_ms("hdd-7200", 0), 0.0..=0.1);
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn expected_cost_does_not_depend_on_track_position() {
 
 #[test]
 fn buffer_holds_one_segment_of_a_stream() {
-    for (name, segment_bytes) in [("hdd-7200", 512 * 1024), ("smr", 2 * MIB)] {
+    for (name, segment_bytes) in [("hdd-7200", MIB), ("smr", 2 * MIB)] {
         let after_stream = |byte: u64| {
             let mut device = model(name).device(20 * GIB);
             let read_ns =

@@ -22,8 +22,39 @@ pub struct Correlation {
 /// − 3) if the pairs are (Fisher, Statistical Methods for Research Workers, 1925, §35). `None` for fewer than 4 pairs, for a constant
 /// measure, and for numbers that are not finite.
 pub fn correlation(pairs: &[(f64, f64)]) -> Option<Correlation> {
+    if pairs.len() < 4 {
+        return None;
+    }
+    let (r, n) = (pearson(pairs)?, pairs.len() as f64);
+    let (z, margin) = (r.atanh(), Z_95 / (n - 3.0).sqrt());
+    Some(Correlation { r, low: (z - margin).tanh(), high: (z + margin).tanh(), n: pairs.len() as u64 })
+}
+
+/// Spearman's rank correlation of pairs: 1 or −1 if one measure rises or falls with the other. Equal values share the mean of their ranks.
+/// `None` for fewer than 3 pairs, for a constant measure, and for numbers that are not finite.
+pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
+    if pairs.len() < 3 {
+        return None;
+    }
+    let ranks = |of: fn(&(f64, f64)) -> f64| {
+        let rank = |value: f64| {
+            let below = pairs.iter().filter(|pair| of(pair) < value).count();
+            let equal = pairs.iter().filter(|pair| of(pair) == value).count();
+            below as f64 + (equal as f64 - 1.0) / 2.0
+        };
+        pairs.iter().map(of).map(rank).collect::<Vec<_>>()
+    };
+    if pairs.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
+        return None;
+    }
+    let ranked: Vec<(f64, f64)> = ranks(|pair| pair.0).into_iter().zip(ranks(|pair| pair.1)).collect();
+    pearson(&ranked)
+}
+
+/// Pearson's r; `None` for a constant measure, and for numbers that are not finite.
+fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len() as f64;
-    if pairs.len() < 4 || pairs.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
+    if pairs.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;
     }
     // Compares the values themselves, because rounding may give equal values a nonzero variance.
@@ -37,11 +68,7 @@ pub fn correlation(pairs: &[(f64, f64)]) -> Option<Correlation> {
     let covariance = sum(&|(x, y)| (x - mean_x) * (y - mean_y));
     let (spread_x, spread_y) = (sum(&|(x, _)| (x - mean_x).powi(2)), sum(&|(_, y)| (y - mean_y).powi(2)));
     let r = (covariance / (spread_x.sqrt() * spread_y.sqrt())).clamp(-1.0, 1.0);
-    if r.is_nan() {
-        return None;
-    }
-    let (z, margin) = (r.atanh(), Z_95 / (n - 3.0).sqrt());
-    Some(Correlation { r, low: (z - margin).tanh(), high: (z + margin).tanh(), n: pairs.len() as u64 })
+    (!r.is_nan()).then_some(r)
 }
 
 #[cfg(test)]
@@ -67,6 +94,18 @@ mod tests {
         close(many.r, 0.8, 1e-12);
         close(many.low, (9f64.ln() / 2.0 - Z_95 / 5.0).tanh(), 1e-12);
         assert_eq!(many.n, 28);
+    }
+
+    #[test]
+    fn ranks_are_correlated() {
+        // Rising, but not on a line.
+        assert_eq!(spearman(&[(1.0, 1.0), (2.0, 10.0), (3.0, 1000.0)]), Some(1.0));
+        assert_eq!(spearman(&[(1.0, 5.0), (2.0, 4.0), (30.0, 3.0)]), Some(-1.0));
+        // Ranks 0, 1½, 1½, 3 and 0, 1, 2, 3: deviations −1.5, 0, 0, 1.5 and −1.5, −0.5, 0.5, 1.5: 4.5 / √(4.5 · 5).
+        close(spearman(&[(1.0, 1.0), (2.0, 2.0), (2.0, 3.0), (3.0, 4.0)]).unwrap(), 4.5 / 22.5f64.sqrt(), 1e-12);
+        assert_eq!(spearman(&[(1.0, 1.0), (2.0, 2.0)]), None);
+        assert_eq!(spearman(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]), None);
+        assert_eq!(spearman(&[(1.0, 1.0), (2.0, f64::NAN), (3.0, 3.0)]), None);
     }
 
     #[test]

@@ -46,6 +46,12 @@ impl History {
         }
     }
 
+    /// The same history without its first commits, which the first pull then brings along.
+    pub fn without_first(self, commits: u64) -> History {
+        let left = usize::try_from(commits).ok().and_then(|first| self.commits.get(first..)).unwrap_or(&[]);
+        History { commits: left.into(), ..self }
+    }
+
     /// The path that the repository was opened with.
     pub fn path(&self) -> &Path {
         self.repository.path()

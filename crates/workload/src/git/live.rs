@@ -6,6 +6,7 @@
 //! one, so git runs `git pull --ff-only`; in full order the next commit may belong to another branch, so git
 //! runs `git fetch` and `git reset --hard`, which checks out in the same way. The source is opened read-only.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,8 @@ pub struct LiveOptions {
     /// A directory outside the aged file system for the repository that is pulled from; the repository is
     /// removed at the end.
     pub scratch: PathBuf,
+    /// Where to clone all of the history before the first pull; nowhere by default.
+    pub source: Option<PathBuf>,
 }
 
 /// A working tree that pulls a history.
@@ -66,6 +69,12 @@ impl Live {
             return Err(fail("it is not empty; give an empty or new directory".into()));
         }
         let upstream = upstream(history, &options.scratch)?;
+        if let Some(source) = &options.source {
+            let newest = history.commit(history.count()).expect("a history has commits");
+            set_branch(upstream.path(), &newest)?;
+            let clone = ["clone", "--quiet", "--template=", "--no-local", "."].map(OsStr::new);
+            git("cloning to", upstream.path(), &[], clone.into_iter().chain([source.as_os_str()]))?;
+        }
         git(ACTION, &root, &[], ["init", "--quiet", "--template="])?;
         // Check out the bytes of the commit, whatever its .gitattributes request.
         let info = root.join(".git/info");
@@ -97,12 +106,7 @@ impl Live {
 
     fn next(&mut self) -> Result<(), Error> {
         let commit = self.history.commit(self.pull + 1).expect("the pull exists");
-        let branch = self.upstream.path().join("refs/heads/main");
-        fs::write(&branch, format!("{commit}\n")).map_err(|error| Error::Git {
-            action: "moving the branch",
-            path: branch,
-            why: error.to_string(),
-        })?;
+        set_branch(self.upstream.path(), &commit)?;
         let limit;
         let auto: &[&str] = match self.gc {
             Gc::Auto => &[],
@@ -129,6 +133,16 @@ impl Live {
         }
         Ok(())
     }
+}
+
+/// Moves the branch that is pulled from.
+fn set_branch(upstream: &Path, commit: &str) -> Result<(), Error> {
+    let branch = upstream.join("refs/heads/main");
+    fs::write(&branch, format!("{commit}\n")).map_err(|error| Error::Git {
+        action: "moving the branch",
+        path: branch,
+        why: error.to_string(),
+    })
 }
 
 /// A bare repository without objects of its own.

@@ -23,6 +23,11 @@ pub struct Git {
     pub files: u64,
     /// The commits to pull.
     pub order: Order,
+    /// Number of commits that the first pull brings along, so that the tree is large from the start.
+    pub skip: u64,
+    /// Whether a clone of all of the history stays beside the tree that pulls, and is read too (Conway et al. 2024, arXiv 2401.08858). It needs
+    /// `live`.
+    pub source: bool,
     /// When the real git collects garbage.
     pub gc: Gc,
     /// Whether the writes of git below `.git` are replayed too, without the real git.
@@ -37,6 +42,8 @@ impl Default for Git {
             commits: 0,
             files: synthetic::FILES,
             order: Order::FirstParent,
+            skip: 0,
+            source: false,
             gc: Gc::Off,
             objects: false,
         }
@@ -45,10 +52,11 @@ impl Default for Git {
 
 impl Git {
     fn history(&self, repository: &Path, last: u64) -> Result<History, Error> {
-        let history = History::open(repository, self.order)?;
+        let history = History::open(repository, self.order)?.without_first(self.skip);
         if last == 0 || last > history.count() {
+            let after = if self.skip > 0 { format!(" after the first {}", self.skip) } else { String::new() };
             return Err(Error::Refused(format!(
-                "{} has {} commits in that order, which is not enough for {last} pulls",
+                "{} has {} commits in that order{after}, which is not enough for {last} pulls",
                 repository.display(),
                 history.count()
             )));
@@ -59,7 +67,7 @@ impl Git {
     /// The synthetic repository, created unless it exists.
     fn synthetic(&self, last: u64, work: &Path) -> Result<PathBuf, Error> {
         // A repository needs two commits.
-        let commits = if self.commits > 0 { self.commits } else { last.max(2) };
+        let commits = if self.commits > 0 { self.commits } else { last.saturating_add(self.skip).max(2) };
         let name = format!("synthetic-{}-{commits}.git", self.files);
         let path = work.join(&name);
         if !path.exists() {
@@ -78,6 +86,9 @@ impl Git {
 impl Workload for Git {
     fn check(&self, _seed: u64, rounds: &[u64]) -> Result<(), Error> {
         let last = last_of(rounds);
+        if self.source && !self.live {
+            return Err(Error::Refused("source = true needs live = true: only the real git clones".to_owned()));
+        }
         self.repository.as_ref().map_or(Ok(()), |repository| self.history(repository, last).map(drop))
     }
 
@@ -90,7 +101,7 @@ impl Workload for Git {
         let history = self.history(&repository, start.last_round)?;
         if self.live {
             let scratch = Scratch::make(start.session, start.session.dir(), "git")?;
-            return Ok(Box::new(Pulling { live: None, history, gc: self.gc, scratch }));
+            return Ok(Box::new(Pulling { live: None, history, gc: self.gc, source: self.source, scratch }));
         }
         // No sync before the end, because git does not sync the file system after a pull.
         let pulls = Some(start.last_round);
@@ -107,7 +118,7 @@ impl Workload for Git {
     /// The last commit, which identifies all its ancestors.
     fn fingerprint(&self, last_round: u64) -> Result<Option<String>, Error> {
         let Some(repository) = &self.repository else { return Ok(None) };
-        Ok(History::open(repository, self.order)?.commit(last_round))
+        Ok(History::open(repository, self.order)?.without_first(self.skip).commit(last_round))
     }
 
     fn with_repository(&self, repository: &Path) -> Option<Arc<dyn Workload>> {
@@ -140,6 +151,7 @@ struct Pulling {
     live: Option<Live>,
     history: History,
     gc: Gc,
+    source: bool,
     scratch: Scratch,
 }
 
@@ -148,8 +160,10 @@ impl Driver for Pulling {
         let live = match &mut self.live {
             Some(live) => live,
             none => {
-                let options = LiveOptions { gc: self.gc, scratch: self.scratch.path().to_owned() };
-                none.insert(Live::begin(&self.history, &site.target.root().join("tree"), &options)?)
+                let root = site.target.root();
+                let source = self.source.then(|| root.join("source"));
+                let options = LiveOptions { gc: self.gc, scratch: self.scratch.path().to_owned(), source };
+                none.insert(Live::begin(&self.history, &root.join("tree"), &options)?)
             }
         };
         while live.pulls() < round {

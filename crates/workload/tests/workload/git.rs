@@ -244,7 +244,7 @@ fn paths_git_refuses_are_rejected_live_and_extracted() {
             assert!(error.contains(why) && error.len() < 600 && !error.contains('\n'), "{error}");
         }
         let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
-        let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into() };
+        let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into(), source: None };
         let mut live = Live::begin(&history, root.path(), &options).unwrap();
         live.pull(1).unwrap();
         assert!(live.pull(2).is_err(), "git must refuse {path}");
@@ -298,7 +298,7 @@ fn commands_of_foreign_repository_are_not_run() {
     for order in [Order::FirstParent, Order::Full] {
         let history = History::open(repository.path(), order).unwrap();
         let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
-        let options = LiveOptions { gc: Gc::Every(1), scratch: scratch.path().into() };
+        let options = LiveOptions { gc: Gc::Every(1), scratch: scratch.path().into(), source: None };
         let mut live = Live::begin(&history, root.path(), &options).unwrap();
         assert!(live.pull(3).is_err());
     }
@@ -371,7 +371,7 @@ fn gc_keeps_reference_logs() {
     let repository = sample_repository(20, 7);
     let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
-    let options = LiveOptions { gc: Gc::Every(3), scratch: scratch.path().into() };
+    let options = LiveOptions { gc: Gc::Every(3), scratch: scratch.path().into(), source: None };
     let mut live = Live::begin(&history, root.path(), &options).unwrap();
     live.pull(7).unwrap();
     let log = fs::read_to_string(root.path().join(".git/logs/HEAD")).unwrap();
@@ -384,7 +384,7 @@ fn git_collects_garbage_at_the_limit_of_loose_objects() {
     let repository = sample_repository(260, 7);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
-    let options = LiveOptions { gc: Gc::Loose(1), scratch: scratch.path().into() };
+    let options = LiveOptions { gc: Gc::Loose(1), scratch: scratch.path().into(), source: None };
     Live::begin(&history, root.path(), &options).unwrap().pull(200).unwrap();
     let packs = fs::read_dir(root.path().join(".git/objects/pack")).unwrap();
     let is_pack = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "pack");
@@ -421,7 +421,7 @@ fn pull_keeps_source_unchanged_and_rejects_nonempty_root() {
     let before = listing(repository.path());
     let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
-    let options = LiveOptions { gc: Gc::Every(3), scratch: scratch.path().into() };
+    let options = LiveOptions { gc: Gc::Every(3), scratch: scratch.path().into(), source: None };
     let mut live = Live::begin(&history, &root.path().join("tree"), &options).unwrap();
     live.pull(7).unwrap();
     assert_eq!(live.pulls(), 7);
@@ -438,7 +438,7 @@ fn missing_object_fails_pull_with_one_line() {
     let repository = sample_repository(20, 8);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
-    let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into() };
+    let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into(), source: None };
     let mut live = Live::begin(&history, root.path(), &options).unwrap();
     fs::remove_dir_all(repository.path().join("objects")).unwrap();
     let error = live.pull(1).unwrap_err();
@@ -453,7 +453,7 @@ fn kill_leaves_no_process_behind() {
     if let Some(dir) = std::env::var_os(PULL_FOR) {
         let dir = Path::new(&dir);
         let history = History::open(&dir.join("repository"), Order::FirstParent).unwrap();
-        let options = LiveOptions { gc: Gc::Every(1), scratch: dir.into() };
+        let options = LiveOptions { gc: Gc::Every(1), scratch: dir.into(), source: None };
         let mut live = Live::begin(&history, &dir.join("tree"), &options).unwrap();
         fs::write(dir.join("begun"), "").unwrap();
         live.pull(history.count()).unwrap();
