@@ -141,9 +141,12 @@ fn real(plot: &experiment::Plot, outcome: &Outcome) -> Vec<Line> {
     if outcome.figure != experiment::referee::FIGURE {
         return Vec::new();
     }
+    let by_disk = experiment::is_by_disk(&plot.y);
+    // What does not depend on the disk is drawn once, of the first.
+    let first = outcome.checkpoints.first().map(|at| at.disk.clone()).unwrap_or_default();
     let is_measured = |line: &experiment::referee::RealLine| {
         let same = |at: &CheckpointSide| (&at.fs, &at.disk, &at.option) == (&line.fs, &line.disk, &line.option);
-        outcome.checkpoints.iter().any(same)
+        (by_disk || line.disk == first) && outcome.checkpoints.iter().any(same)
     };
     let last = outcome.checkpoints.iter().map(|at| at.round).max().unwrap_or_default();
     let line = |line: experiment::referee::RealLine| Line {
@@ -153,7 +156,7 @@ fn real(plot: &experiment::Plot, outcome: &Outcome) -> Vec<Line> {
             .map(|(pull, y)| Point { x: pull as f64, y, low: None, high: None })
             .collect(),
         fs: line.fs,
-        disk: line.disk,
+        disk: if by_disk { line.disk } else { String::new() },
         side: SUBJECTS[0].to_owned(),
         option: format!("{}, real disk", line.option),
     };
