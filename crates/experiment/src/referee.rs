@@ -23,10 +23,15 @@ pub const FIGURE: &str = "referee";
 /// # Errors
 /// If that is before their first measurement.
 pub fn experiment(pulls: u64, skip: u64) -> Result<Experiment, Error> {
-    let mut experiment = Experiment::parse(include_str!("../../../experiments/referee/referee.toml"), FIGURE)?;
+    let mut experiment =
+        Experiment::parse(include_str!("../../../experiments/referee/referee.toml"), FIGURE)?;
     // A tree before the first pull cannot be measured here.
-    let at: BTreeSet<u64> =
-        real_lines().iter().flat_map(|line| &line.points).map(|point| point.pull).filter(|pull| *pull > 0).collect();
+    let at: BTreeSet<u64> = real_lines()
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|point| point.pull)
+        .filter(|pull| *pull > 0)
+        .collect();
     let rounds: Vec<u64> = at.range(..=pulls).copied().collect();
     if rounds.is_empty() {
         let first = at.first().copied().unwrap_or_default();

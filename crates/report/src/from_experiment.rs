@@ -145,7 +145,8 @@ fn real(plot: &experiment::Plot, outcome: &Outcome) -> Vec<Line> {
     // What does not depend on the disk is drawn once, of the first.
     let first = outcome.checkpoints.first().map(|at| at.disk.clone()).unwrap_or_default();
     let is_measured = |line: &experiment::referee::RealLine| {
-        let same = |at: &CheckpointSide| (&at.fs, &at.disk, &at.option) == (&line.fs, &line.disk, &line.option);
+        let same =
+            |at: &CheckpointSide| (&at.fs, &at.disk, &at.option) == (&line.fs, &line.disk, &line.option);
         (by_disk || line.disk == first) && outcome.checkpoints.iter().any(same)
     };
     let last = outcome.checkpoints.iter().map(|at| at.round).max().unwrap_or_default();

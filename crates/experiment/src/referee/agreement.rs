@@ -100,7 +100,8 @@ impl LineAgreement {
             (&pair.fs, &pair.disk, &pair.option) == (&line.fs, &line.disk, &line.option)
         };
         let of_line: Vec<&CheckpointPair> = pairs.iter().filter(is_of).collect();
-        let pulls: Vec<AtPull> = line.points.iter().filter_map(|point| AtPull::new(point, &of_line)).collect();
+        let pulls: Vec<AtPull> =
+            line.points.iter().filter_map(|point| AtPull::new(point, &of_line)).collect();
         let costs: Vec<_> = pulls.iter().filter_map(|at| at.cost.both()).collect();
         let of = |beside: fn(&AtPull) -> Beside, error: fn((f64, f64)) -> f64| -> Vec<f64> {
             pulls.iter().filter_map(|at| beside(at).both()).map(error).collect()
@@ -149,9 +150,9 @@ fn ranks(lines: &[&LineAgreement], real: &[RealLine]) -> Option<Ranks> {
     let pull = lines[0].pulls.iter().map(|at| at.pull).filter(common).max()?;
     // The tree is the same on all of them, so seconds give the same order as costs, and also that of BetrFS.
     let real_s = |line: &LineAgreement| {
-        let found = real.iter().find(|real| {
-            (&real.fs, &real.disk, &real.option) == (&line.fs, &line.disk, &line.option)
-        });
+        let found = real
+            .iter()
+            .find(|real| (&real.fs, &real.disk, &real.option) == (&line.fs, &line.disk, &line.option));
         found?.points.iter().find(|point| point.pull == pull).map(|point| point.aged_s)
     };
     let modelled = |line: &LineAgreement| line.pulls.iter().find(|at| at.pull == pull)?.cost.modelled;
@@ -227,7 +228,8 @@ mod tests {
     }
 
     fn line<'l>(lines: &'l [RealLine], fs: &str, disk: &str) -> &'l RealLine {
-        let found = |line: &&RealLine| line.fs == fs && line.disk == disk && line.option == "with source, gc off";
+        let found =
+            |line: &&RealLine| line.fs == fs && line.disk == disk && line.option == "with source, gc off";
         lines.iter().find(found).unwrap()
     }
 
@@ -265,6 +267,9 @@ mod tests {
         assert!((of("xfs").ratio_error.unwrap() - 1.0).abs() < 1e-9);
         assert_eq!(of("ext4").pulls.iter().map(|at| at.pull).collect::<Vec<_>>(), [100, 200, 300]);
         assert_eq!(found.ranks.len(), 1);
-        assert_eq!((found.ranks[0].pull, &found.ranks[0].real), (300, &vec!["ext4".to_owned(), "xfs".to_owned()]));
+        assert_eq!(
+            (found.ranks[0].pull, &found.ranks[0].real),
+            (300, &vec!["ext4".to_owned(), "xfs".to_owned()])
+        );
     }
 }

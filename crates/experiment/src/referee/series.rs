@@ -117,7 +117,8 @@ mod tests {
         assert_eq!(lines.len(), 36);
         assert!(lines.iter().all(|line| line.points.len() == 25 && line.points[24].pull == 10_000));
         let ext4 = lines.iter().find(|line| {
-            (line.fs.as_str(), line.disk.as_str(), line.option.as_str()) == ("ext4", "hdd-7200", "alone, gc off")
+            (line.fs.as_str(), line.disk.as_str(), line.option.as_str())
+                == ("ext4", "hdd-7200", "alone, gc off")
         });
         let last = ext4.unwrap().points[24];
         assert!((last.value("aging_ratio").unwrap() - 12.65).abs() < 0.01, "{last:?}");

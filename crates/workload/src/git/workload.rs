@@ -87,7 +87,9 @@ impl Workload for Git {
     fn check(&self, _seed: u64, rounds: &[u64]) -> Result<(), Error> {
         let last = last_of(rounds);
         if self.source && !self.live {
-            return Err(Error::Refused("source = true needs live = true: only the real git clones".to_owned()));
+            return Err(Error::Refused(
+                "source = true needs live = true: only the real git clones".to_owned(),
+            ));
         }
         self.repository.as_ref().map_or(Ok(()), |repository| self.history(repository, last).map(drop))
     }

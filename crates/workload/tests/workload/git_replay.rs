@@ -31,7 +31,7 @@ fn compare(repository: &Path, order: Order, pulls: u64, every: u64, threads: usi
     let history = History::open(repository, order).unwrap();
     let (live_dir, replay_dir, scratch) =
         (testing::dir_in_memory(), testing::dir_in_memory(), testing::dir_in_memory());
-    let options = LiveOptions { gc, scratch: scratch.path().into() };
+    let options = LiveOptions { gc, scratch: scratch.path().into(), source: None };
     let mut live = Live::begin(&history, live_dir.path(), &options).unwrap();
     let mut extracted =
         Extracted::new(&history, ExtractOptions { pulls: Some(pulls), every, objects: false }).unwrap();
@@ -84,7 +84,7 @@ fn git_directory_has_the_objects_that_git_writes() {
     let repository = sample_repository(60, 4);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let (live_dir, replay_dir) = (testing::dir_in_memory(), testing::dir_in_memory());
-    let options = LiveOptions { gc: Gc::Off, scratch: std::env::temp_dir() };
+    let options = LiveOptions { gc: Gc::Off, scratch: std::env::temp_dir(), source: None };
     let mut live = Live::begin(&history, live_dir.path(), &options).unwrap();
     live.pull(40).unwrap();
     let options = ExtractOptions { pulls: Some(40), objects: true, ..ExtractOptions::default() };

@@ -22,7 +22,9 @@ pub fn referee(args: &Referee) -> Result<()> {
 
 fn show(Agreement { lines, ranks }: &Agreement) -> Result<()> {
     let row = |line: &LineAgreement| {
-        let percent = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+        let percent = |share: Option<f64>| {
+            share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share))
+        };
         let last = line.pulls.last().expect("a line has a measurement");
         vec![
             line.fs.clone(),
