@@ -20,7 +20,7 @@ pub use clock::ModelClock;
 pub use device::Device;
 pub use ftl::{FlashState, FlashStatus, Ftl, SharedFtl};
 pub use price::{
-    LogCost, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents,
+    LogCost, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents, price_on,
     transfer_curve,
 };
 
@@ -160,6 +160,12 @@ impl Model {
         self.flash_parameters().map(|(ssd, ftl)| {
             Ftl::parse(bytes, Geometry::new(ssd, ftl, size_bytes), ftl.victim, ftl.wear_gap_max)
         })
+    }
+
+    /// Whether this is the flash of such a drive with a disk of `size_bytes`.
+    pub(crate) fn has_flash_of(&self, flash: &Ftl, size_bytes: u64) -> bool {
+        let geometry = self.flash_parameters().map(|(ssd, ftl)| Geometry::new(ssd, ftl, size_bytes));
+        geometry.as_ref() == Some(flash.geometry())
     }
 
     /// The number of erases that a block is specified for; `None` for a device without a translation layer.

@@ -13,7 +13,7 @@ use super::parameters::{FtlParameters, SsdParameters};
 use lru::LruCache;
 use std::collections::VecDeque;
 use std::hash::Hash;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
 /// The state of a flash drive. Times are in nanoseconds.
 pub(super) struct Ssd {

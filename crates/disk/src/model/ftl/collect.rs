@@ -99,11 +99,11 @@ impl Ftl {
 
     /// Chooses the superblock to collect; `None` if none is full.
     fn choose(&mut self) -> Option<Victim> {
+        self.victims += 1;
         let full = self.geometry.superblock_units();
         let filled = (0..self.geometry.superblocks)
             .filter(|superblock| !self.open.contains(&Some(*superblock)) && !self.is_free(*superblock));
         let of = |superblock: &u32| &self.superblocks[*superblock as usize];
-        self.victims += 1;
         let worn = self.superblocks.iter().map(|superblock| superblock.erases).max()?;
         let least_worn = filled.clone().min_by_key(|superblock| of(superblock).erases)?;
         let levels = self.victims.is_multiple_of(LEVEL_EVERY)

@@ -51,7 +51,7 @@ impl Ftl {
     }
 
     /// Restores a state of a drive with this flash. Returns what is wrong with it if it is none.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         bytes: &[u8],
         geometry: Geometry,
         policy: VictimPolicy,

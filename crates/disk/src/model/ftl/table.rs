@@ -6,7 +6,7 @@ use lru::LruCache;
 /// The pages of the table in memory, each with whether it changed since it was read.
 #[derive(Clone, Debug)]
 pub(super) struct TableCache {
-    pages: LruCache<u32, bool>,
+    pub pages: LruCache<u32, bool>,
     most: usize,
 }
 
