@@ -3,6 +3,7 @@
 mod common;
 mod log;
 mod modelled_disk;
+mod modelled_flash;
 mod modelled_faults;
 mod modelled_kill;
 mod modelled_memory;

@@ -305,6 +305,21 @@ fn cached_table_costs_reads_and_programs() {
 }
 
 #[test]
+fn memory_is_at_most_12_bytes_for_a_unit() {
+    let m4 = crate::Model::find("ssd-crucial-m4").unwrap();
+    for gib in [1, 20, 60] {
+        let ftl = m4.ftl(gib << 30).unwrap();
+        let ftl = ftl.lock().unwrap();
+        let words = ftl.slots.len() + ftl.units.len();
+        let bytes = 4 * words + size_of::<Superblock>() * ftl.superblocks.len();
+        let units = ((gib << 30) / 4096) as usize;
+        assert!(bytes <= 9 * units, "{bytes} bytes for {units} units");
+        // As many superblocks for every size.
+        assert!((2000..2300).contains(&ftl.superblocks.len()), "{}", ftl.superblocks.len());
+    }
+}
+
+#[test]
 fn write_cache_absorbs_overwrites() {
     let mut ftl = drive(flash(1000, 4, 0.2));
     (0..100).for_each(|_| (0..8).for_each(|unit| ftl.write(unit)));
