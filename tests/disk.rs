@@ -11,7 +11,17 @@ fn models_are_listed_shown_and_checked() {
         models.as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["ideal", "hdd-7200", "hdd-1994", "hdd-wd20ears", "smr", "ssd-sata", "ssd-intel-320", "ssd-crucial-m4", "ssd-nvme"]
+        [
+            "ideal",
+            "hdd-7200",
+            "hdd-1994",
+            "hdd-wd20ears",
+            "smr",
+            "ssd-sata",
+            "ssd-intel-320",
+            "ssd-crucial-m4",
+            "ssd-nvme"
+        ]
     );
     assert_eq!(lab.json("disk show hdd-7200")["hdd"]["rpm"], 7200.0);
     // The printed model can be modified and used.

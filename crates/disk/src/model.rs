@@ -20,8 +20,8 @@ pub use clock::ModelClock;
 pub use device::Device;
 pub use ftl::{FlashState, FlashStatus, Ftl, SharedFtl};
 pub use price::{
-    LogCost, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents, price_on,
-    transfer_curve,
+    LogCost, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents,
+    price_on, transfer_curve,
 };
 
 use crate::Error;
@@ -148,9 +148,9 @@ impl Model {
 
     /// The fresh flash of a drive with a disk of `size_bytes`; `None` for a device without a translation layer.
     pub fn ftl(&self, size_bytes: u64) -> Option<SharedFtl> {
-        let ftl = self.flash_parameters().map(|(ssd, ftl)| {
-            Ftl::new(Geometry::new(ssd, ftl, size_bytes), ftl.victim, ftl.wear_gap_max)
-        });
+        let ftl = self
+            .flash_parameters()
+            .map(|(ssd, ftl)| Ftl::new(Geometry::new(ssd, ftl, size_bytes), ftl.victim, ftl.wear_gap_max));
         ftl.map(|ftl| Arc::new(Mutex::new(ftl)))
     }
 

@@ -152,7 +152,8 @@ impl Ssd {
             self.link_free_ns = self.link_free_ns.max(now_ns) + bytes / self.host_bytes_per_ns;
             now_ns = self.link_free_ns;
             let half_bytes = self.write_buffer_bytes / 2;
-            now_ns = self.placement.write(&mut self.flash, start, end, half_bytes, now_ns, &mut self.programs_ns);
+            now_ns =
+                self.placement.write(&mut self.flash, start, end, half_bytes, now_ns, &mut self.programs_ns);
         }
         now_ns + self.turnaround_ns
     }
@@ -322,7 +323,13 @@ impl Mapped {
     }
 
     /// Programs pages until the write buffer holds at most `most_bytes`.
-    fn destage(&mut self, flash: &mut FlashArray, most_bytes: u64, now_ns: f64, programs_ns: &mut VecDeque<f64>) {
+    fn destage(
+        &mut self,
+        flash: &mut FlashArray,
+        most_bytes: u64,
+        now_ns: f64,
+        programs_ns: &mut VecDeque<f64>,
+    ) {
         let mut ftl = lock(&self.ftl);
         while ftl.cached_units() * ftl.geometry().unit_bytes > most_bytes {
             // What is programmed was read before, if it is moved.
@@ -342,7 +349,8 @@ impl Mapped {
         let unit_bytes = ftl.geometry().unit_bytes;
         let units = ftl.geometry().units;
         // A unit at the end of the disk may be cut off by it.
-        let end_unit = if end.div_ceil(unit_bytes) == u64::from(units) { units.into() } else { end / unit_bytes };
+        let end_unit =
+            if end.div_ceil(unit_bytes) == u64::from(units) { units.into() } else { end / unit_bytes };
         for unit in start.div_ceil(unit_bytes)..end_unit {
             ftl.trim(unit as u32, &mut |op| _ = flash.execute(op, now_ns));
         }

@@ -1,7 +1,7 @@
 //! An attached disk: executes requests from FUSE and from callers in turn, and injects faults.
 
-use super::flash;
 use super::control::{ControlRequest, Fault, Handler, Status};
+use super::flash;
 use super::harden::Hardening;
 use super::log::Log;
 use super::queue::Queue;

@@ -91,7 +91,9 @@ impl Store {
 
     /// Opens the store in `dir`.
     pub fn open(dir: &Path) -> Result<Store, Error> {
-        Store::take(dir, current_map, |dir, model, size_bytes| flash::read(&flash::current(dir), model, size_bytes))
+        Store::take(dir, current_map, |dir, model, size_bytes| {
+            flash::read(&flash::current(dir), model, size_bytes)
+        })
     }
 
     /// Opens the store in `dir`, whatever the state of its flash is, with a fresh one.

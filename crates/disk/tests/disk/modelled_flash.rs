@@ -3,7 +3,9 @@
 use crate::common::*;
 use proptest::prelude::*;
 use senesce_disk::model::{FlashState, FlashStatus};
-use senesce_disk::modelled::{Clock, DiskSettings, LostWrites, ModelledDisk, Store, list_snapshots, saved_flash};
+use senesce_disk::modelled::{
+    Clock, DiskSettings, LostWrites, ModelledDisk, Store, list_snapshots, saved_flash,
+};
 use senesce_disk::{Image, LoopDevice, Mount, Request, RequestKind};
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -287,8 +287,14 @@ fn drive_with_flash_translation_layer_has_the_rates_of_its_data_sheet() {
     let deep = |request| Request { queue: 32, ..request };
     within(rate((0..1000).map(|n| write(n * MIB, MIB)).chain([flush()]).collect()), 90e6..=100e6);
     within(rate((0..1000).map(|n| read(n * MIB, MIB)).collect()), 400e6..=415e6);
-    within(rate(scattered(20_000, 4 * GIB).map(|byte| deep(read(byte, 4096))).collect()) / 4096.0, 35e3..=40e3);
-    within(rate(scattered(20_000, 4 * GIB).map(|byte| deep(write(byte, 4096))).collect()) / 4096.0, 18e3..=30e3);
+    within(
+        rate(scattered(20_000, 4 * GIB).map(|byte| deep(read(byte, 4096))).collect()) / 4096.0,
+        35e3..=40e3,
+    );
+    within(
+        rate(scattered(20_000, 4 * GIB).map(|byte| deep(write(byte, 4096))).collect()) / 4096.0,
+        18e3..=30e3,
+    );
 }
 
 /// Seconds for `requests` on a drive with a translation layer in this state, and the number of bytes programmed for each byte written.
@@ -298,7 +304,7 @@ fn on_flash(model: &Model, size_bytes: u64, state: FlashState, requests: &[Reque
     let before = Store::precondition(dir.path(), state).unwrap();
     let store = Store::open(dir.path()).unwrap();
     let mut clock = ModelClock::new(model.device_with(size_bytes, store.flash().cloned()));
-    requests.iter().for_each(|request| drop(clock.issue(request)));
+    requests.iter().for_each(|request| _ = clock.issue(request));
     let after = store.flash().unwrap().lock().unwrap().status();
     let priced = price_on(model, size_bytes, saved_flash(dir.path()).unwrap().as_ref(), requests);
     assert_eq!(priced.total_ns, clock.now_ns(), "the served disk and the price of its log agree");

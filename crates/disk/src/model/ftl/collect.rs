@@ -67,13 +67,14 @@ impl Ftl {
             // Without a free superblock the rest of this one is what there is room for.
             if self.free > 0
                 && u128::from(victim.moved) * u128::from(victim.invalid)
-                > u128::from(victim.written) * u128::from(victim.valid)
+                    > u128::from(victim.written) * u128::from(victim.valid)
             {
                 self.victim = Some(victim);
                 return;
             }
             // The valid units of one page, which is sensed once.
-            let slots = victim.superblock * full + victim.next..victim.superblock * full + victim.next + page_units;
+            let slots =
+                victim.superblock * full + victim.next..victim.superblock * full + victim.next + page_units;
             victim.next += page_units;
             let valid = slots.clone().filter(|slot| self.units[*slot as usize] > 0).count() as u64;
             if valid == 0 {

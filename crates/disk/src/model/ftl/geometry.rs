@@ -34,7 +34,7 @@ pub struct Geometry {
 
 impl Geometry {
     /// The flash of a drive of this model for a disk of `size_bytes`.
-    pub fn new(ssd: &SsdParameters, ftl: &FtlParameters, size_bytes: u64) -> Geometry {
+    pub(in crate::model) fn new(ssd: &SsdParameters, ftl: &FtlParameters, size_bytes: u64) -> Geometry {
         let dies = u64::from(ssd.channels) * u64::from(ssd.dies_per_channel);
         let page_bytes = ssd.page_bytes * u64::from(ftl.planes_per_die);
         let share = size_bytes as f64 / ftl.drive_bytes as f64;

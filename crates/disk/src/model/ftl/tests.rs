@@ -1,7 +1,6 @@
 use super::*;
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 
@@ -91,7 +90,12 @@ fn some_flash() -> impl Strategy<Value = (Geometry, VictimPolicy)> {
     let policy = prop_oneof![Just(VictimPolicy::Greedy), Just(VictimPolicy::CostBenefit)];
     (1..5u32, 0..3u32, 1..4u32, 1..3u32, policy).prop_map(|(rows, cached, dies, page_units, policy)| {
         let (table_pages, table_page_units) = if cached == 0 { (0, 1024) } else { (UNITS.div_ceil(16), 16) };
-        let geometry = Geometry { table_pages, table_page_units, table_pages_cached: cached.max(1), ..flash(UNITS, rows, 0.1) };
+        let geometry = Geometry {
+            table_pages,
+            table_page_units,
+            table_pages_cached: cached.max(1),
+            ..flash(UNITS, rows, 0.1)
+        };
         let mut geometry = Geometry { dies, page_units, ..geometry };
         geometry.superblocks = (UNITS + table_pages).div_ceil(geometry.superblock_units()) + 8;
         (geometry, policy)
@@ -224,10 +228,10 @@ fn greedy_write_amplification_is_the_published_one() {
     assert!((published(0.3) - 2.36).abs() < 0.005, "{}", published(0.3));
     let mut last = f64::MAX;
     for spare in [0.07, 0.1, 0.15, 0.3, 0.5] {
-        let geometry = flash(120_000, 16, spare);
+        let geometry = flash(400_000, 64, spare);
         let mut ftl = drive(geometry);
         ftl.precondition(FlashState::Filled, std::iter::empty());
-        let measured = write_amplification(&mut ftl, 1_600_000, |random| below(random, geometry.units));
+        let measured = write_amplification(&mut ftl, 4_000_000, |random| below(random, geometry.units));
         // What is kept free is no room for data: three superblocks, and on average half of each of the two being filled.
         let in_use = f64::from((geometry.superblocks - 4) * geometry.superblock_units());
         let expected = published(in_use / f64::from(geometry.units) - 1.0);
@@ -285,15 +289,25 @@ fn wear_is_leveled() {
 
 #[test]
 fn cached_table_costs_reads_and_programs() {
-    let small = Geometry { table_pages: 20_000_u32.div_ceil(64), table_page_units: 64, table_pages_cached: 8, ..flash(20_000, 8, 0.3) };
+    let small = Geometry {
+        table_pages: 20_000_u32.div_ceil(64),
+        table_page_units: 64,
+        table_pages_cached: 8,
+        ..flash(20_000, 8, 0.3)
+    };
     let of = |geometry: Geometry, random: bool| {
         let (mut ftl, mut reads, mut programs) = (drive(geometry), 0, 0);
         ftl.precondition(FlashState::Filled, std::iter::empty());
         let mut chosen = ChaCha8Rng::seed_from_u64(3);
+        let count = &mut |op| match op {
+            FlashOp::Read { .. } => reads += 1,
+            FlashOp::Program { .. } => programs += 1,
+            FlashOp::Erase => {}
+        };
         for n in 0..2000 {
             let unit = if random { below(&mut chosen, 20_000) } else { n };
-            ftl.find(unit, &mut |op| reads += u32::from(matches!(op, FlashOp::Read { .. })));
-            write(&mut ftl, unit, &mut |op| programs += u32::from(matches!(op, FlashOp::Program { .. })));
+            ftl.find(unit, count);
+            write(&mut ftl, unit, count);
         }
         (reads, programs)
     };
