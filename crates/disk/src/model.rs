@@ -18,6 +18,7 @@ mod write_cache;
 
 pub use clock::ModelClock;
 pub use device::Device;
+pub(crate) use ftl::lock;
 pub use ftl::{FlashState, FlashStatus, Ftl, SharedFtl};
 pub use price::{
     LogCost, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents,

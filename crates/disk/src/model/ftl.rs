@@ -21,7 +21,7 @@ pub(super) use geometry::Geometry;
 use lru::LruCache;
 pub use precondition::FlashState;
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use table::TableCache;
 
 /// The translation layer of one drive.
@@ -73,6 +73,11 @@ enum Stream {
 
 /// The translation layer of a disk: its device changes it, its store saves it.
 pub type SharedFtl = Arc<Mutex<Ftl>>;
+
+/// Gives access to a translation layer. It is consistent between calls, even if a thread ended during one.
+pub(crate) fn lock(ftl: &SharedFtl) -> MutexGuard<'_, Ftl> {
+    ftl.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// An operation of the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,12 +8,11 @@
 //! Addresses are striped over the dies page by page, or mapped by a translation layer ([`super::ftl`]).
 
 use super::flash::FlashArray;
-use super::ftl::{FlashOp, Ftl, SharedFtl};
+use super::ftl::{FlashOp, SharedFtl, lock};
 use super::parameters::{FtlParameters, SsdParameters};
 use lru::LruCache;
 use std::collections::VecDeque;
 use std::hash::Hash;
-use std::sync::{MutexGuard, PoisonError};
 
 /// The state of a flash drive. Times are in nanoseconds.
 pub(super) struct Ssd {
@@ -355,11 +354,6 @@ impl Mapped {
             ftl.trim(unit as u32, &mut |op| _ = flash.execute(op, now_ns));
         }
     }
-}
-
-/// The translation layer. It is consistent between calls, even if a thread ended during one.
-fn lock(ftl: &SharedFtl) -> MutexGuard<'_, Ftl> {
-    ftl.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Cuts a range at multiples of `bytes`: the number of each piece, its start and its end.

@@ -8,10 +8,10 @@ use super::map::put;
 use super::settings::DiskSettings;
 use super::store::{Store, model_of};
 use crate::error::{Error, IoContext};
-use crate::model::{FlashState, FlashStatus, Ftl, Model, SharedFtl};
+use crate::model::{FlashState, FlashStatus, Ftl, Model, SharedFtl, lock};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Name of the file, and extension of the files of snapshots.
 const FLASH: &str = "flash";
@@ -101,9 +101,4 @@ impl Store {
             *lock(flash) = new;
         }
     }
-}
-
-/// The state of the flash. It is consistent between calls, even if a thread ended during one.
-pub(super) fn lock(flash: &SharedFtl) -> MutexGuard<'_, Ftl> {
-    flash.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,13 +1,13 @@
 //! An attached disk: executes requests from FUSE and from callers in turn, and injects faults.
 
 use super::control::{ControlRequest, Fault, Handler, Status};
-use super::flash;
 use super::harden::Hardening;
 use super::log::Log;
 use super::queue::Queue;
 use super::settings::Clock;
 use super::store::Store;
 use crate::Error;
+use crate::model::lock as lock_flash;
 use crate::request::RequestKind;
 use std::fs::File;
 use std::io;
@@ -188,7 +188,7 @@ impl Served {
             log_lost,
             clock_ns: self.queue.clock_ns(),
             used_bytes: store.used_bytes(),
-            flash: store.flash().map(|flash| flash::lock(flash).status()),
+            flash: store.flash().map(|flash| lock_flash(flash).status()),
             cut: self.cut.get().is_some(),
             hardening: self.hardening,
         }

@@ -21,7 +21,7 @@ use crate::checksum::Digesting;
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
 use crate::image::read_data;
-use crate::model::{FlashState, Model, SharedFtl};
+use crate::model::{FlashState, Model, SharedFtl, lock};
 use digest::Digest;
 use std::fs::File;
 use std::io;
@@ -277,7 +277,7 @@ impl Store {
     /// error is returned.
     pub fn power_cut(&mut self, loss: LostWrites) -> io::Result<()> {
         if let Some(flash) = &self.flash {
-            flash::lock(flash).power_cut();
+            lock(flash).power_cut();
         }
         let mut records = self.cache.take_records();
         let survivors = loss.survivors(&records, SECTOR_BYTES);

@@ -64,7 +64,7 @@ impl Ftl {
         let full = self.geometry.superblock_units();
         let page_units = self.geometry.page_units;
         while victim.next < full {
-            // Without a free superblock the rest of this one is what there is room for.
+            // Without a free superblock this one must be finished: another one may need more room than there is.
             if self.free > 0
                 && u128::from(victim.moved) * u128::from(victim.invalid)
                     > u128::from(victim.written) * u128::from(victim.valid)
