@@ -18,7 +18,6 @@ use std::hash::Hash;
 pub(super) struct Ssd {
     /// Bytes of the disk that are read or written together.
     page_bytes: u64,
-    flash: FlashArray,
     host_bytes_per_ns: f64,
     command_ns: f64,
     turnaround_ns: f64,
@@ -45,6 +44,13 @@ enum Placement {
 
 /// Data is read from the die that its address names. Written data fills pages one after another regardless of its addresses, like a log.
 struct ByAddress {
+    page_bytes: u64,
+    page_read_ns: f64,
+    page_program_ns: f64,
+    bus_bytes_per_ns: f64,
+    /// The times at which each channel and each die are free.
+    channels_free_ns: Vec<f64>,
+    dies_free_ns: Vec<f64>,
     /// Bytes of the disk covered by one page of the address table.
     map_page_covers: u64,
     /// The pages of the address table in memory.
@@ -57,6 +63,7 @@ struct ByAddress {
 /// Data is where the translation layer put it.
 struct Mapped {
     ftl: SharedFtl,
+    flash: FlashArray,
     /// The page that was sensed last, and the time at which the controller had it: its other units need not be sensed again.
     sensed: (u64, f64),
 }
@@ -74,26 +81,17 @@ impl Ssd {
     pub fn new(ssd: &SsdParameters, mapped: Option<(&FtlParameters, SharedFtl)>) -> Ssd {
         let planes = mapped.as_ref().map_or(1, |(ftl, _)| u64::from(ftl.planes_per_die));
         let page_bytes = ssd.page_bytes * planes;
-        let (placement, erase_ns) = match mapped {
+        let placement = match mapped {
             Some((parameters, ftl)) => {
-                // A block with fewer pages than that of the model is erased in less time: see `Geometry`.
-                let rows = lock(&ftl).geometry().rows;
-                let share = f64::from(rows) / f64::from(parameters.pages_per_block);
-                let mapped = Mapped { ftl, sensed: (u64::MAX, 0.0) };
-                (Placement::Mapped(mapped), parameters.block_erase_us * 1e3 * share)
+                let flash = FlashArray::new(ssd, parameters, lock(&ftl).geometry());
+                Placement::Mapped(Mapped { ftl, flash, sensed: (u64::MAX, 0.0) })
             }
-            None => {
-                let map_page_covers = (ssd.page_bytes / ssd.map_entry_bytes).max(1) * ssd.map_unit_bytes;
-                let map = Recent::new(ssd.map_cache_bytes / ssd.page_bytes);
-                let by_address = ByAddress { map_page_covers, map, part_bytes: 0, next_die: 0 };
-                (Placement::ByAddress(by_address), 0.0)
-            }
+            None => Placement::ByAddress(ByAddress::new(ssd)),
         };
         // Each stream has a read-ahead window, and its previous window may still be in use.
         let ahead_pages = 2 * u64::from(ssd.read_streams) * ssd.read_ahead_bytes.div_ceil(page_bytes);
         Ssd {
             page_bytes,
-            flash: FlashArray::new(ssd, page_bytes, erase_ns),
             host_bytes_per_ns: ssd.host_mb_per_s / 1e3,
             command_ns: ssd.command_us * 1e3,
             turnaround_ns: ssd.turnaround_us * 1e3,
@@ -113,7 +111,7 @@ impl Ssd {
     pub fn discard(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
         let now_ns = self.accept(arrival_ns);
         if let Placement::Mapped(mapped) = &mut self.placement {
-            mapped.discard(&mut self.flash, start, end, now_ns);
+            mapped.discard(start, end, now_ns);
         }
         now_ns + self.turnaround_ns
     }
@@ -125,7 +123,7 @@ impl Ssd {
         for (page, start, end) in cut(start, end, self.page_bytes) {
             let ready_ns = match self.ahead.used.get(&page) {
                 Some(&ready_ns) => ready_ns.max(now_ns),
-                None => self.placement.read(&mut self.flash, start, end, now_ns),
+                None => self.placement.read(start, end, now_ns),
             };
             let bytes = (end - start) as f64;
             self.link_free_ns = self.link_free_ns.max(ready_ns) + bytes / self.host_bytes_per_ns;
@@ -151,8 +149,7 @@ impl Ssd {
             self.link_free_ns = self.link_free_ns.max(now_ns) + bytes / self.host_bytes_per_ns;
             now_ns = self.link_free_ns;
             let half_bytes = self.write_buffer_bytes / 2;
-            now_ns =
-                self.placement.write(&mut self.flash, start, end, half_bytes, now_ns, &mut self.programs_ns);
+            now_ns = self.placement.write(start, end, half_bytes, now_ns, &mut self.programs_ns);
         }
         now_ns + self.turnaround_ns
     }
@@ -160,7 +157,7 @@ impl Ssd {
     /// Programs all buffered data.
     pub fn flush(&mut self, arrival_ns: f64) -> f64 {
         let now_ns = self.accept(arrival_ns);
-        self.placement.flush(&mut self.flash, now_ns, &mut self.programs_ns);
+        self.placement.flush(now_ns, &mut self.programs_ns);
         let done_ns = self.programs_ns.drain(..).fold(now_ns, f64::max);
         done_ns + self.turnaround_ns
     }
@@ -186,7 +183,7 @@ impl Ssd {
         for page in end / self.page_bytes..(end + window_bytes) / self.page_bytes {
             if !self.ahead.used.contains(&page) {
                 let (start, end) = (page * self.page_bytes, (page + 1) * self.page_bytes);
-                let ready_ns = self.placement.read(&mut self.flash, start, end, now_ns);
+                let ready_ns = self.placement.read(start, end, now_ns);
                 self.ahead.put(page, ready_ns);
             }
         }
@@ -195,10 +192,10 @@ impl Ssd {
 
 impl Placement {
     /// Looks up the position of `start..end`, which is at most a page, and transfers it to the controller.
-    fn read(&mut self, flash: &mut FlashArray, start: u64, end: u64, now_ns: f64) -> f64 {
+    fn read(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
         match self {
-            Placement::ByAddress(by_address) => by_address.read(flash, start, end, now_ns),
-            Placement::Mapped(mapped) => mapped.read(flash, start, end, now_ns),
+            Placement::ByAddress(by_address) => by_address.read(start, end, now_ns),
+            Placement::Mapped(mapped) => mapped.read(start, end, now_ns),
         }
     }
 
@@ -214,7 +211,6 @@ impl Placement {
     /// exceeds `most_bytes`. Returns the time at which the data is buffered.
     fn write(
         &mut self,
-        flash: &mut FlashArray,
         start: u64,
         end: u64,
         most_bytes: u64,
@@ -224,53 +220,83 @@ impl Placement {
         match self {
             Placement::ByAddress(by_address) => {
                 by_address.part_bytes += end - start;
-                if by_address.part_bytes >= flash.page_bytes() {
-                    by_address.part_bytes -= flash.page_bytes();
-                    by_address.program(flash, now_ns, programs_ns);
+                if by_address.part_bytes >= by_address.page_bytes {
+                    by_address.part_bytes -= by_address.page_bytes;
+                    programs_ns.push_back(by_address.program(now_ns));
                 }
                 now_ns
             }
-            Placement::Mapped(mapped) => mapped.write(flash, start, end, most_bytes, now_ns, programs_ns),
+            Placement::Mapped(mapped) => mapped.write(start, end, most_bytes, now_ns, programs_ns),
         }
     }
 
-    fn flush(&mut self, flash: &mut FlashArray, now_ns: f64, programs_ns: &mut VecDeque<f64>) {
+    fn flush(&mut self, now_ns: f64, programs_ns: &mut VecDeque<f64>) {
         match self {
             Placement::ByAddress(by_address) => {
                 if std::mem::take(&mut by_address.part_bytes) > 0 {
-                    by_address.program(flash, now_ns, programs_ns);
+                    programs_ns.push_back(by_address.program(now_ns));
                 }
             }
-            Placement::Mapped(mapped) => mapped.destage(flash, 0, now_ns, programs_ns),
+            Placement::Mapped(mapped) => mapped.destage(0, now_ns, programs_ns),
         }
     }
 }
 
 impl ByAddress {
-    fn read(&mut self, flash: &mut FlashArray, start: u64, end: u64, now_ns: f64) -> f64 {
-        let page_bytes = flash.page_bytes();
-        let page = start / page_bytes;
-        let map_page = page * page_bytes / self.map_page_covers;
-        let mut now_ns = now_ns;
-        let die = |page: u64| (page % flash.dies() as u64) as usize;
-        let (die, map_die) = (die(page), die(map_page));
-        if self.map.used.get(&map_page).is_none() {
-            // The address table is on the flash too; its pages are striped over the dies like data.
-            now_ns = flash.read(map_die, page_bytes, now_ns);
-            self.map.put(map_page, ());
+    fn new(ssd: &SsdParameters) -> ByAddress {
+        ByAddress {
+            page_bytes: ssd.page_bytes,
+            page_read_ns: ssd.page_read_us * 1e3,
+            page_program_ns: ssd.page_program_us * 1e3,
+            bus_bytes_per_ns: ssd.bus_mb_per_s / 1e3,
+            channels_free_ns: vec![0.0; ssd.channels as usize],
+            dies_free_ns: vec![0.0; ssd.channels as usize * ssd.dies_per_channel as usize],
+            map_page_covers: (ssd.page_bytes / ssd.map_entry_bytes).max(1) * ssd.map_unit_bytes,
+            map: Recent::new(ssd.map_cache_bytes / ssd.page_bytes),
+            part_bytes: 0,
+            next_die: 0,
         }
-        flash.read(die, end - start, now_ns)
     }
 
-    fn program(&mut self, flash: &mut FlashArray, now_ns: f64, programs_ns: &mut VecDeque<f64>) {
-        programs_ns.push_back(flash.program(self.next_die, now_ns));
-        self.next_die = (self.next_die + 1) % flash.dies();
+    fn read(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
+        let page = start / self.page_bytes;
+        let map_page = page * self.page_bytes / self.map_page_covers;
+        let mut now_ns = now_ns;
+        if self.map.used.get(&map_page).is_none() {
+            // The address table is on the flash too; its pages are striped over the dies like data.
+            now_ns = self.sense(map_page, self.page_bytes, now_ns);
+            self.map.put(map_page, ());
+        }
+        self.sense(page, end - start, now_ns)
+    }
+
+    fn sense(&mut self, page: u64, bytes: u64, now_ns: f64) -> f64 {
+        let die = (page % self.dies_free_ns.len() as u64) as usize;
+        let channel = die % self.channels_free_ns.len();
+        let sensed_ns = self.dies_free_ns[die].max(now_ns) + self.page_read_ns;
+        let sent_ns = self.channels_free_ns[channel].max(sensed_ns) + bytes as f64 / self.bus_bytes_per_ns;
+        // The page occupies the register of the die until it is transferred.
+        self.channels_free_ns[channel] = sent_ns;
+        self.dies_free_ns[die] = sent_ns;
+        sent_ns
+    }
+
+    fn program(&mut self, now_ns: f64) -> f64 {
+        let die = self.next_die;
+        let channel = die % self.channels_free_ns.len();
+        self.next_die = (die + 1) % self.dies_free_ns.len();
+        let begun_ns = self.channels_free_ns[channel].max(self.dies_free_ns[die]).max(now_ns);
+        let sent_ns = begun_ns + self.page_bytes as f64 / self.bus_bytes_per_ns;
+        self.channels_free_ns[channel] = sent_ns;
+        self.dies_free_ns[die] = sent_ns + self.page_program_ns;
+        self.dies_free_ns[die]
     }
 }
 
 impl Mapped {
-    fn read(&mut self, flash: &mut FlashArray, start: u64, end: u64, now_ns: f64) -> f64 {
-        let mut ftl = lock(&self.ftl);
+    fn read(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
+        let Mapped { ftl, flash, sensed } = self;
+        let mut ftl = lock(ftl);
         let mut done_ns = now_ns;
         // The bytes needed of each page of a die, in the order of their addresses.
         let mut pages: Vec<(u64, u64, f64)> = Vec::new();
@@ -285,11 +311,11 @@ impl Mapped {
             }
         }
         for (page, bytes, known_ns) in pages {
-            if page != self.sensed.0 {
-                let die = (page % flash.dies() as u64) as usize;
-                self.sensed = (page, flash.read(die, bytes, known_ns));
+            if page != sensed.0 {
+                let die = (page % u64::from(ftl.geometry().dies)) as u32;
+                *sensed = (page, flash.execute(FlashOp::Read { die, bytes }, known_ns));
             }
-            done_ns = done_ns.max(self.sensed.1);
+            done_ns = done_ns.max(sensed.1);
         }
         done_ns
     }
@@ -301,7 +327,6 @@ impl Mapped {
 
     fn write(
         &mut self,
-        flash: &mut FlashArray,
         start: u64,
         end: u64,
         most_bytes: u64,
@@ -313,43 +338,32 @@ impl Mapped {
         for (unit, start, end) in cut(start, end, unit_bytes) {
             if end - start < unit_bytes && lock(&self.ftl).must_be_read_first(unit as u32) {
                 let unit_start = unit * unit_bytes;
-                buffered_ns = buffered_ns.max(self.read(flash, unit_start, unit_start + unit_bytes, now_ns));
+                buffered_ns = buffered_ns.max(self.read(unit_start, unit_start + unit_bytes, now_ns));
             }
             lock(&self.ftl).write(unit as u32);
         }
-        self.destage(flash, most_bytes, buffered_ns, programs_ns);
+        self.destage(most_bytes, buffered_ns, programs_ns);
         buffered_ns
     }
 
     /// Programs pages until the write buffer holds at most `most_bytes`.
-    fn destage(
-        &mut self,
-        flash: &mut FlashArray,
-        most_bytes: u64,
-        now_ns: f64,
-        programs_ns: &mut VecDeque<f64>,
-    ) {
-        let mut ftl = lock(&self.ftl);
+    fn destage(&mut self, most_bytes: u64, now_ns: f64, programs_ns: &mut VecDeque<f64>) {
+        let Mapped { ftl, flash, .. } = self;
+        let mut ftl = lock(ftl);
         while ftl.cached_units() * ftl.geometry().unit_bytes > most_bytes {
-            // What is programmed was read before, if it is moved.
-            let (mut read_ns, mut done_ns) = (now_ns, now_ns);
-            ftl.destage(&mut |op| match op {
-                FlashOp::Read { .. } => read_ns = read_ns.max(flash.execute(op, now_ns)),
-                FlashOp::Program { .. } | FlashOp::Erase => {
-                    done_ns = done_ns.max(flash.execute(op, read_ns));
-                }
-            });
+            let mut done_ns = now_ns;
+            ftl.destage(&mut |op| done_ns = done_ns.max(flash.execute(op, now_ns)));
             programs_ns.push_back(done_ns);
         }
     }
 
-    fn discard(&mut self, flash: &mut FlashArray, start: u64, end: u64, now_ns: f64) {
-        let mut ftl = lock(&self.ftl);
+    fn discard(&mut self, start: u64, end: u64, now_ns: f64) {
+        let Mapped { ftl, flash, .. } = self;
+        let mut ftl = lock(ftl);
         let unit_bytes = ftl.geometry().unit_bytes;
-        let units = ftl.geometry().units;
+        let units = u64::from(ftl.geometry().units);
         // A unit at the end of the disk may be cut off by it.
-        let end_unit =
-            if end.div_ceil(unit_bytes) == u64::from(units) { units.into() } else { end / unit_bytes };
+        let end_unit = if end.div_ceil(unit_bytes) == units { units } else { end / unit_bytes };
         for unit in start.div_ceil(unit_bytes)..end_unit {
             ftl.trim(unit as u32, &mut |op| _ = flash.execute(op, now_ns));
         }
