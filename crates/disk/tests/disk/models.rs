@@ -293,7 +293,7 @@ fn drive_with_flash_translation_layer_has_the_rates_of_its_data_sheet() {
     );
     within(
         rate(scattered(20_000, 4 * GIB).map(|byte| deep(write(byte, 4096))).collect()) / 4096.0,
-        18e3..=30e3,
+        20e3..=32e3,
     );
 }
 
