@@ -297,6 +297,8 @@ impl Mapped {
     fn read(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
         let Mapped { ftl, flash, sensed } = self;
         let mut ftl = lock(ftl);
+        // A stream is read ahead beyond the end of the disk too.
+        let end = end.min(u64::from(ftl.geometry().units) * ftl.geometry().unit_bytes);
         let mut done_ns = now_ns;
         // The bytes needed of each page of a die, in the order of their addresses.
         let mut pages: Vec<(u64, u64, f64)> = Vec::new();

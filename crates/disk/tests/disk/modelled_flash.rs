@@ -2,6 +2,8 @@
 
 use crate::common::*;
 use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
 use senesce_disk::model::{FlashState, FlashStatus};
 use senesce_disk::modelled::{
     Clock, DiskSettings, LostWrites, ModelledDisk, Store, list_snapshots, saved_flash,
@@ -26,7 +28,7 @@ fn new(dir: &Path) -> Store {
 fn wear(store: &Store, writes: u64) {
     let mut device = store.model().unwrap().device_with(SIZE, store.flash().cloned());
     for n in 0..writes {
-        let sector = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (SIZE / 4096) * 8;
+        let sector = ChaCha8Rng::seed_from_u64(n).next_u64() % (SIZE / 4096) * 8;
         device.serve(&Request { kind: RequestKind::Write, ..Request::read(sector, 8) }, 0);
     }
     device.serve(&Request { kind: RequestKind::Flush, ..Request::read(0, 0) }, 0);
@@ -43,7 +45,7 @@ fn flash_is_part_of_snapshots() {
     assert_eq!(status(&store).host_bytes, 0);
     wear(&store, 20_000);
     let aged = status(&store);
-    assert!(aged.write_amplification > 2.0 && aged.erases_max > 0, "{aged:?}");
+    assert!(aged.write_amplification > 1.2 && aged.erases_max > 0, "{aged:?}");
     store.snapshot("aged").unwrap();
     wear(&store, 10_000);
     assert!(status(&store).host_bytes > aged.host_bytes);

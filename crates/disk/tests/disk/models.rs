@@ -331,24 +331,37 @@ fn full_drive_collects_garbage_and_discards_help() {
 }
 
 #[test]
-fn scattered_data_reads_slower_than_data_in_order() {
-    // 8 KiB reads of blocks that were written in order lie on one page of a die, after random writes on two.
+fn scattered_data_collides_on_dies() {
+    // Blocks that were written in order lie on as many dies as possible, after random writes on some dies twice (Jun et al., FAST 2024).
     let (m4, size) = (model("ssd-crucial-m4"), 256 * MIB);
-    let reads: Vec<_> = scattered(5000, size - 8192).map(|byte| read(byte / 8192 * 8192, 8192)).collect();
+    let reads: Vec<_> = scattered(5000, size).map(|byte| read(byte / 65_536 * 65_536, 65_536)).collect();
     let (in_order_s, _) = on_flash(&m4, size, FlashState::Filled, &reads);
     let (scattered_s, _) = on_flash(&m4, size, FlashState::Aged { overwrites: 3.0, seed: 1 }, &reads);
-    within(scattered_s / in_order_s, 1.02..=2.0);
+    within(scattered_s / in_order_s, 1.05..=2.0);
 }
 
 #[test]
 fn small_disk_is_a_scale_model_of_the_drive() {
-    // The same share of the disk is written at random; what it costs for each byte does not depend on the size.
+    // What a byte costs hardly depends on the size. Superblocks of fewer pages differ more in what they hold, so they are a little cheaper.
     let m4 = model("ssd-crucial-m4");
     let amplification = |size: u64| {
-        let writes: Vec<_> = scattered(size / 4096 / 2, size).map(|byte| write(byte, 4096)).collect();
+        let writes: Vec<_> = scattered(size / 4096 / 4, size).map(|byte| write(byte, 4096)).collect();
         on_flash(&m4, size, FlashState::Aged { overwrites: 2.0, seed: 1 }, &writes).1
     };
-    within(amplification(256 * MIB) / amplification(GIB), 0.93..=1.07);
+    within(amplification(GIB) / amplification(2 * GIB), 0.9..=1.02);
+}
+
+#[test]
+fn flash_of_any_size_works() {
+    for size in [4096, MIB + 512, 60 * GIB, 1 << 46] {
+        let mut device = model("ssd-crucial-m4").device(size);
+        let end = size / 4096 * 4096 - 4096;
+        let discard = Request { kind: RequestKind::Discard, ..read(end, 4096) };
+        let requests = [write(end, 4096), read(end, 4096), flush(), read(end, 4096), discard, read(0, 4096)];
+        requests.iter().fold(0, |now_ns, request| device.serve(request, now_ns));
+        // A stream that ends at the end of the disk.
+        (0..8).rev().fold(0, |now_ns, n| device.serve(&read(end.saturating_sub(n * 4096), 4096), now_ns));
+    }
 }
 
 #[test]
@@ -358,7 +371,6 @@ fn invalid_flash_translation_layer_is_refused() {
         ("over_provisioning = 0.0733", "over_provisioning = -1.0", "ftl.over_provisioning is -1"),
         ("drive_bytes = 64023257088", "drive_bytes = 1048576", "ftl.drive_bytes is 1048576"),
         ("victim = \"greedy\"", "victim = \"best\"", "unknown variant"),
-        ("[ssd]", "[hdd]", "ssd"),
     ] {
         let text = model("ssd-crucial-m4").to_toml();
         let other = text.replacen(from, to, 1).replacen("ssd-crucial-m4", "other", 1);
@@ -366,6 +378,10 @@ fn invalid_flash_translation_layer_is_refused() {
         let error = Model::parse(&other, Path::new("other.toml")).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
+    let text = model("ssd-crucial-m4").to_toml().replacen("ssd-crucial-m4", "other", 1);
+    let (ssd, ftl) = (text.find("[ssd]").unwrap(), text.find("[ftl]").unwrap());
+    let error = Model::parse(&format!("{}{}", &text[..ssd], &text[ftl..]), Path::new("other.toml"));
+    assert!(error.unwrap_err().to_string().contains("[ftl] needs [ssd]"));
 }
 
 #[test]

@@ -38,13 +38,15 @@ impl Geometry {
         let dies = u64::from(ssd.channels) * u64::from(ssd.dies_per_channel);
         let page_bytes = ssd.page_bytes * u64::from(ftl.planes_per_die);
         let share = size_bytes as f64 / ftl.drive_bytes as f64;
-        let rows = (f64::from(ftl.pages_per_block) * share).round().max(1.0) as u64;
         // A very large disk has a coarser table.
         let mut unit_bytes = ssd.map_unit_bytes.min(page_bytes);
         while size_bytes / unit_bytes * 4 > SLOTS_MAX {
             unit_bytes *= 2;
         }
-        let page_units = (page_bytes / unit_bytes).max(1);
+        let page_bytes = page_bytes.max(unit_bytes);
+        let page_units = page_bytes / unit_bytes;
+        let block_bytes = f64::from(ftl.pages_per_block) * (ssd.page_bytes * u64::from(ftl.planes_per_die)) as f64;
+        let rows = (block_bytes * share / page_bytes as f64).round().clamp(1.0, 1e6) as u64;
         let units = size_bytes.div_ceil(unit_bytes).max(1);
         let table_page_units = (unit_bytes / ssd.map_entry_bytes).max(1);
         let cached = (ssd.map_cache_bytes as f64 * share / unit_bytes as f64) as u64;
