@@ -46,6 +46,14 @@ fn scores_below(fs: &str, how: &str) {
 }
 
 #[test]
+fn no_condition_is_aged_if_one_cannot_be() {
+    needs!("ext4");
+    needs!("xfs");
+    let lab = Lab::new();
+    lab.refused("compare --fs ext4,xfs --size 64MiB --work work", "xfs needs at least 300 MiB");
+}
+
+#[test]
 fn conditions_are_compared_over_agings() {
     needs!("ext4");
     let lab = Lab::new();

@@ -15,6 +15,7 @@ fn models_are_listed_shown_and_checked() {
             "ideal",
             "hdd-7200",
             "hdd-1994",
+            "hdd-1996",
             "hdd-wd20ears",
             "smr",
             "ssd-sata",

@@ -24,6 +24,7 @@ mod hostile;
 mod images;
 mod imports;
 mod isolation;
+mod json;
 mod latencies;
 mod machines;
 mod mail;

@@ -391,6 +391,35 @@ fn bad_personalities_are_refused() {
     }
 }
 
+/// A figure of two personalities at a size that runs for a moment.
+#[test]
+fn experiment_ages_a_file_system_once_for_all_settings() {
+    needs!("ext4");
+    let lab = Lab::new();
+    tiny(&lab);
+    let experiment = r#"
+figure = "mine"
+title = "tiny"
+source = "a test"
+fs = ["ext4"]
+disks = ["ssd-sata"]
+round = { label = "overwrites" }
+option = [{ name = "one", workload = { threads = 1 } }, { name = "two", workload = { threads = 2 } }]
+scale.small = { size_bytes = 67_108_864, rounds = [25], workload = { kind = "personality", personality = "tiny.toml", profile = "wang_os", fullness = 0.5, time_s = 0.2 } }
+plot = [{ title = "rate", y = "operations_per_s", axis = { label = "rate" } }]
+"#;
+    std::fs::write(lab.path().join("mine.toml"), experiment).unwrap();
+    // The run fails if it ages for that setting, because it cannot create the file of the stop.
+    for (setting, succeeds) in [("one", false), ("two", true)] {
+        let work = format!("run mine.toml --work {setting}");
+        let mut command = lab.command(work.split(' '));
+        command.env("SENESCE_TEST_STOP_AT", format!("missing/stop {setting}: aging"));
+        let output = lab.output(command);
+        assert_eq!(output.status.success(), succeeds, "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    lab.nothing_left();
+}
+
 /// A figure of personalities at a size that runs for a moment.
 #[test]
 fn experiment_runs_personalities_on_aged_file_systems() {

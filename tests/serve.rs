@@ -429,7 +429,7 @@ fn remote_access_needs_a_token() {
     assert!(browser.text().contains("1 done."), "{}", browser.text());
     assert_eq!(browser.value("location.search + document.cookie"), "");
     browser.go(&format!("http://127.0.0.1:{}/run/1/1", own.port()));
-    assert!(browser.text().contains("scan_s_per_gib"));
+    assert!(browser.text().contains("scan s/GiB, measured here"));
 }
 
 #[test]

@@ -53,17 +53,10 @@ fn cheap_commands_print_json() {
 fn demonstration_prints_json() {
     needs!("ext4");
     let lab = Lab::new();
-    // Without the programs of other file systems, the demonstration leaves these out.
-    let programs = lab.path().join("programs");
-    std::fs::create_dir(&programs).unwrap();
-    let path = std::env::var_os("PATH").unwrap();
-    for program in ["mkfs.ext4", "e2fsck", "grep", "blkid", "cp"] {
-        let mut found = std::env::split_paths(&path).map(|dir| dir.join(program));
-        let found = found.find(|file| file.exists()).expect(program);
-        std::os::unix::fs::symlink(found, programs.join(program)).unwrap();
-    }
     let line = "demo --size 64MiB --agings 1 --repeat 1 --work demo --json";
-    let output = lab.command(line.split_whitespace()).env("PATH", &programs).output().unwrap();
+    let mut command = lab.command(line.split_whitespace());
+    command.env("PATH", lab.only_ext4());
+    let output = lab.output(command);
     let demonstrated = document(line, &output);
     let page = lab.path().join("demo/report.html");
     assert!(page.is_file());

@@ -78,7 +78,11 @@ impl Lab {
     }
 
     pub fn try_run(&self, line: &str) -> Output {
-        let mut command = self.command(line.split_whitespace());
+        self.output(self.command(line.split_whitespace()))
+    }
+
+    /// Runs a command to its end.
+    pub fn output(&self, mut command: Command) -> Output {
         let child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         self.ended.lock().unwrap().push(child.id());
@@ -183,6 +187,19 @@ impl Lab {
         names.retain(|n| !n.contains("/run") && !n.ends_with("/stopped"));
         names.sort();
         names
+    }
+
+    /// A search path of the programs of ext4 alone: with it, the demonstration leaves the other file systems out.
+    pub fn only_ext4(&self) -> PathBuf {
+        let programs = self.path().join("programs");
+        std::fs::create_dir(&programs).unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        for program in ["mkfs.ext4", "e2fsck", "grep", "blkid", "cp"] {
+            let mut found = std::env::split_paths(&path).map(|dir| dir.join(program));
+            let found = found.find(|file| file.exists()).expect(program);
+            std::os::unix::fs::symlink(found, programs.join(program)).unwrap();
+        }
+        programs
     }
 
     /// Checks that no loop device, mount, process or trace instance of this test is left.

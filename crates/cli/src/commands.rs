@@ -123,7 +123,7 @@ fn check_utf8_arguments() -> Result<()> {
 /// The command line in shell syntax, without secrets, for the run record.
 fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
-        let arg = results::without_secrets(&arg.to_string_lossy());
+        let arg = input::without_secrets(&arg.to_string_lossy());
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
         if !arg.is_empty() && arg.chars().all(plain) {
             arg

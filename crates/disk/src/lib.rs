@@ -30,6 +30,7 @@ mod registry;
 mod request;
 mod restore;
 mod restore_note;
+mod rotation;
 mod scratch;
 mod served_mount;
 mod setting;

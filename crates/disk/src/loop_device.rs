@@ -2,9 +2,11 @@
 
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
+use crate::modelled::ModelledDisk;
 use crate::observe::observed;
 use crate::read_ahead::ReadAhead;
 use crate::registry::{Entry, EntryGuard, Session};
+use crate::rotation::Rotation;
 use rustix::fs::{fstat, major, minor};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
@@ -37,6 +39,7 @@ pub struct LoopDevice {
     device: PathBuf,
     devno: (u32, u32),
     direct_io: bool,
+    rotation: Option<Rotation>,
     read_ahead: Option<ReadAhead>,
     /// Keeps the device attached: autoclear detaches it at its last close.
     handle: Option<File>,
@@ -52,7 +55,17 @@ const REQUEST_KIB: u32 = 512;
 impl LoopDevice {
     /// Attaches `image`, with direct I/O if its file system supports it, so that no block is cached twice.
     pub fn attach(session: &Arc<Session>, image: &Path, read_ahead_kb: u32) -> Result<LoopDevice, Error> {
-        LoopDevice::attach_with(session, image, read_ahead_kb, 0)
+        LoopDevice::attach_with(session, image, read_ahead_kb, 0, false)
+    }
+
+    /// Attaches a modelled disk. If its model rotates, the kernel treats it as such a disk.
+    pub fn attach_modelled(
+        session: &Arc<Session>,
+        disk: &ModelledDisk,
+        read_ahead_kb: u32,
+    ) -> Result<LoopDevice, Error> {
+        let rotates = disk.model()?.rotation_ns() > 0;
+        LoopDevice::attach_with(session, disk.file(), read_ahead_kb, 0, rotates)
     }
 
     /// Attaches `image` read-only. Some file systems write a little even when they are mounted read-only.
@@ -61,7 +74,7 @@ impl LoopDevice {
         image: &Path,
         read_ahead_kb: u32,
     ) -> Result<LoopDevice, Error> {
-        LoopDevice::attach_with(session, image, read_ahead_kb, LO_FLAGS_READ_ONLY)
+        LoopDevice::attach_with(session, image, read_ahead_kb, LO_FLAGS_READ_ONLY, false)
     }
 
     fn attach_with(
@@ -69,6 +82,7 @@ impl LoopDevice {
         image: &Path,
         read_ahead_kb: u32,
         flags: u32,
+        rotates: bool,
     ) -> Result<LoopDevice, Error> {
         let image = &std::fs::canonicalize(image).context("attaching the image", image)?;
         let file = File::options().read(true).write(true).open(image).context("opening the image", image)?;
@@ -87,6 +101,7 @@ impl LoopDevice {
             device,
             devno: (major(numbers), minor(numbers)),
             direct_io: false,
+            rotation: None,
             read_ahead: None,
             handle: Some(handle),
             _lock: lock,
@@ -94,8 +109,10 @@ impl LoopDevice {
         };
         let dio = PathBuf::from(format!("/sys/dev/block/{}:{}/loop/dio", this.devno.0, this.devno.1));
         this.direct_io = std::fs::read_to_string(&dio).context("reading", &dio)?.trim() == "1";
-        this.read_ahead = Some(ReadAhead::set(this.devno, read_ahead_kb)?);
         this.limit_requests()?;
+        this.rotation = Some(Rotation::set(this.devno, rotates)?);
+        // Last, because the kernel raises it when another setting changes.
+        this.read_ahead = Some(ReadAhead::set(this.devno, read_ahead_kb)?);
         Ok(this)
     }
 
@@ -108,6 +125,11 @@ impl LoopDevice {
             std::fs::write(&limit, REQUEST_KIB.to_string()).context("setting", &limit)?;
         }
         Ok(())
+    }
+
+    /// Sets the read-ahead again: see [`ReadAhead::hold`].
+    pub fn hold_read_ahead(&self) -> Result<(), Error> {
+        self.read_ahead.as_ref().map_or(Ok(()), ReadAhead::hold)
     }
 
     /// The block device.
@@ -132,7 +154,8 @@ impl LoopDevice {
 
     fn clear(&mut self) -> Result<(), Error> {
         let Some(handle) = self.handle.take() else { return Ok(()) };
-        self.read_ahead = None;
+        // The read-ahead last, because the kernel raises it when another setting changes.
+        (self.rotation, self.read_ahead) = (None, None);
         clear(&self.device, handle)
     }
 }

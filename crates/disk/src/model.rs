@@ -38,6 +38,7 @@ const BUILTIN: &[&str] = &[
     include_str!("../../../devices/ideal.toml"),
     include_str!("../../../devices/hdd-7200.toml"),
     include_str!("../../../devices/hdd-1994.toml"),
+    include_str!("../../../devices/hdd-1996.toml"),
     include_str!("../../../devices/hdd-wd20ears.toml"),
     include_str!("../../../devices/smr.toml"),
     include_str!("../../../devices/ssd-sata.toml"),

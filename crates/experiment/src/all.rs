@@ -1,6 +1,7 @@
 //! Runs all figures that the store does not hold yet. A failed figure is reported and the rest continues; a killed figure resumes at its
 //! last checkpoint.
 
+use super::aged_images::AgedImages;
 use super::judge::Verdict;
 use super::outcome::Outcome;
 use super::plan::Plan;
@@ -58,13 +59,14 @@ impl AllSpec {
         }
     }
 
-    fn of(&self, experiment: &Experiment) -> RunSpec {
+    fn of(&self, experiment: &Experiment, aged_images: &AgedImages) -> RunSpec {
         RunSpec {
             experiment: experiment.clone(),
             scale: self.scale.clone(),
             work: self.work.clone(),
             store: self.store.clone(),
             resume: true,
+            aged_images: aged_images.clone(),
             subprocess: self.subprocess,
             command: self.command.clone(),
         }
@@ -90,7 +92,7 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
     let mut all = AllDone::default();
     // Only figures that this process ran from their beginning.
     let (mut took_s, mut expected_s) = (0.0, 0);
-    let count = spec.experiments.len();
+    let (count, aged_images) = (spec.experiments.len(), AgedImages::default());
     for (at, experiment) in spec.experiments.iter().enumerate() {
         let figure = &experiment.figure;
         if spec.has(experiment)? {
@@ -105,7 +107,7 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
             at + 1,
             left_s * pace / 60.0
         ));
-        let (begun, run_spec) = (Instant::now(), spec.of(experiment));
+        let (begun, run_spec) = (Instant::now(), spec.of(experiment, &aged_images));
         let result = run_spec.plan().and_then(|plan| Ok((!spec.has_part_of(&plan)?, run(&plan, watch)?)));
         if disk::interrupted() {
             return Err(interrupted());

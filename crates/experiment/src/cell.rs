@@ -34,7 +34,7 @@ pub(super) fn cells(experiment: &Experiment, scale: &Scale) -> Result<Vec<Cell>,
                 cells.push(Cell {
                     name: named.collect::<Vec<_>>().join(", "),
                     fs: fs.to_owned(),
-                    variant: variant.clone(),
+                    variant: scale.variant_on(fs, &variant),
                     seed: *seed,
                     task: experiment.task(scale, &variant, fs).map_err(Error::Refused)?,
                 });

@@ -46,6 +46,9 @@ pub struct Claim {
     /// Whether the value is a change: the quotient minus 1.
     #[serde(default, skip_serializing_if = "is_default")]
     pub change: bool,
+    /// Whether the value is the quotient or, if their mean is below 1, its inverse: for statements that two differ, whichever is greater.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub either_way: bool,
     /// The value is Pearson's correlation with this measure, over the rounds and agings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlates_with: Option<String>,
@@ -61,6 +64,9 @@ pub struct Claim {
     /// Instead of a value: two of the file systems change places from the unaged side to the side of the claim.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reorders: bool,
+    /// Instead of a value: no two of the file systems change places.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub keeps_order: bool,
     /// The published value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
@@ -70,6 +76,9 @@ pub struct Claim {
     /// Whether one line of the figure that meets the claim is enough: for statements that something can happen.
     #[serde(default, skip_serializing_if = "is_default")]
     pub any: bool,
+    /// Judges this one of the values of all lines alone: for statements that something is at most, or at least, so much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extreme: Option<Extreme>,
     /// Whether the claim can hold without any aging: of fresh file systems, of disks, that file systems or settings differ, or that something
     /// stays the same.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -108,6 +117,16 @@ pub enum Place {
     /// That of the least value.
     Least,
     /// That of the greatest value.
+    Greatest,
+}
+
+/// One of the values of several lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Extreme {
+    /// The least.
+    Least,
+    /// The greatest.
     Greatest,
 }
 
@@ -187,6 +206,11 @@ impl Claim {
     pub fn published_value_of(&self, measure: &str) -> Option<Published> {
         let related = !self.over.is_empty() || self.change || self.correlates_with.is_some();
         self.published.filter(|_| self.measure == measure && !related)
+    }
+
+    /// Whether the claim is about an order, and has no value.
+    pub(crate) fn is_ranking(&self) -> bool {
+        self.reorders || self.keeps_order || !self.order.is_empty()
     }
 
     /// What the trend asks of the value: as given, or by the published value.

@@ -12,10 +12,19 @@ use super::line::{Aging, Line};
 use super::measure::is_by_disk;
 use super::outcome::{Correlated, Outcome};
 use super::spec::Experiment;
+use results::measures;
 
 /// A relative difference below this tells no direction and no order of single agings, which have no interval. Each further division of a
 /// value adds as much.
 const MARGIN: f64 = 0.02;
+
+/// The same of rates of benchmarks: two runs of some seconds on the same file system differ by 9 % to 11 %.
+const RATE_MARGIN: f64 = 0.1;
+
+/// The margin of a measure.
+fn margin(measure: &str) -> f64 {
+    if measures::find(measure).is_some_and(|measure| measure.rate) { RATE_MARGIN } else { MARGIN }
+}
 
 /// The expected lines and rounds, and the measurements.
 pub(super) struct Judge<'o> {
@@ -39,7 +48,7 @@ impl Judge<'_> {
             vec![LineVerdict::untold(String::new(), claim.missing.clone())]
         } else if !claim.order.is_empty() {
             self.orders(claim, &lines)
-        } else if claim.reorders {
+        } else if claim.is_ranking() {
             self.reorderings(claim, &lines)
         } else if claim.correlates_with.is_some() {
             self.correlations(claim)
@@ -48,7 +57,12 @@ impl Judge<'_> {
                 .collect()
         } else {
             let name = |line: &Line| line.name(depends_on_disk(claim));
-            lines.iter().map(|line| value::verdict(claim, name(line), self.value(claim, line))).collect()
+            let values = lines.iter().map(|line| (name(line), self.value(claim, line)));
+            let judged = match claim.extreme {
+                None => values.collect(),
+                Some(extreme) => value::extreme(extreme, values).into_iter().collect::<Vec<_>>(),
+            };
+            judged.into_iter().map(|(name, value)| value::verdict(claim, name, value)).collect()
         };
         Judged::new(claim, of_lines)
     }

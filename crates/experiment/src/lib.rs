@@ -3,6 +3,7 @@
 //!
 //! An experiment is a TOML file, one per figure. Its scales (`small`, `paper`) give the sizes; everything else is shared.
 
+mod aged_images;
 mod all;
 mod cell;
 mod claim;
@@ -19,8 +20,9 @@ mod task;
 mod validate;
 mod works;
 
+pub use aged_images::AgedImages;
 pub use all::{AllDone, AllSpec, reproduce_all};
-pub use claim::{At, Bounds, Claim, Over, Place, Published};
+pub use claim::{At, Bounds, Claim, Extreme, Over, Place, Published};
 pub use judge::{FigureVerdict, Judged, LineVerdict, Verdict};
 pub use measure::is_by_disk;
 pub use outcome::{Correlated, FailedCell, Outcome, Picture};

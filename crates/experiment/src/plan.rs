@@ -143,7 +143,7 @@ fn identity(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Experiment;
+    use crate::{AgedImages, Experiment};
 
     const TEXT: &str = r#"
 figure = "it"
@@ -164,6 +164,7 @@ scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "in
             scale: "small".to_owned(),
             work: "work".into(),
             store: None,
+            aged_images: AgedImages::default(),
             resume: true,
             subprocess: || unreachable!("nothing is run"),
             command: String::new(),

@@ -1,5 +1,6 @@
 //! Runs an experiment cell after cell, each on separate file systems in images. A failed cell is reported and the rest continues.
 
+use super::aged_images::AgedImages;
 use super::gather::{checkpoints, gather};
 use super::outcome::{FailedCell, Outcome};
 use super::plan::{Job, Plan};
@@ -30,6 +31,8 @@ pub struct RunSpec {
     pub store: Option<StoreLocation>,
     /// Whether checkpoints that the store already holds are reused.
     pub resume: bool,
+    /// Aged file systems of earlier experiments of this process; this one adds its own.
+    pub aged_images: AgedImages,
     /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::subprocess_main`].
     pub subprocess: fn() -> Command,
     /// The full command line, for the record.
@@ -171,6 +174,7 @@ fn run_job(
         session,
         identity: &job.identity,
         work: &spec.work,
+        aged_images: &spec.aged_images,
         subprocess: spec.subprocess,
         command: &spec.command,
         untraced: untraced.as_deref(),

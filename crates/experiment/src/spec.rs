@@ -162,21 +162,56 @@ pub struct Scale {
     pub memory_bytes: Vec<u64>,
     /// What each cell does, with its kind: that of a [`workload`], which ages, or that of another task, submitted by a file below `task/`.
     pub workload: toml::Table,
-    /// Parameters that replace those of the workload on a file system, by its name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub workload_on: BTreeMap<String, toml::Table>,
-    /// Parameters that replace those of a setting at this scale, by the name of the setting.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub workload_of: BTreeMap<String, toml::Table>,
+    /// Parameters and options for some file systems and settings, applied one after the other.
+    #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<Override>,
     /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
     #[serde(default)]
     pub expected_s: u64,
+}
+
+/// What is different for some file systems and settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Override {
+    /// The file systems; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fs: Vec<String>,
+    /// The settings; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// Further arguments of mkfs, behind those of the setting.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mkfs_opts: String,
+    /// Further options of mount, behind those of the setting.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mount_opts: String,
+    /// Parameters that replace those of the workload and of the settings.
+    #[serde(flatten)]
+    pub workload: toml::Table,
+}
+
+impl Override {
+    fn is_for(&self, fs: &str, option: &str) -> bool {
+        let has = |names: &[String], name| names.is_empty() || names.iter().any(|own| own == name);
+        has(&self.fs, fs) && has(&self.options, option)
+    }
 }
 
 impl Scale {
     /// The measured positions on the x axis: memory limits or rounds.
     pub(super) fn axis(&self) -> &[u64] {
         if self.memory_bytes.is_empty() { &self.rounds } else { &self.memory_bytes }
+    }
+
+    /// A setting with the further arguments and options that it has on a file system.
+    pub(super) fn variant_on(&self, fs: &str, variant: &Variant) -> Variant {
+        let mut own = variant.clone();
+        for one in self.overrides.iter().filter(|one| one.is_for(fs, &variant.name)) {
+            own.mkfs_opts = [own.mkfs_opts.as_str(), &one.mkfs_opts].join(" ").trim().to_owned();
+            own.mount_opts =
+                [own.mount_opts.as_str(), &one.mount_opts].join(",").trim_matches(',').to_owned();
+        }
+        own
     }
 
     /// The last round.
@@ -325,10 +360,11 @@ impl Experiment {
         let mut table = variant.workload.clone();
         if !table.contains_key("kind") {
             table = scale.workload.clone();
-            table.extend(scale.workload_on.get(fs).cloned().unwrap_or_default());
             table.extend(variant.workload.clone());
         }
-        table.extend(scale.workload_of.get(&variant.name).cloned().unwrap_or_default());
+        for one in scale.overrides.iter().filter(|one| one.is_for(fs, &variant.name)) {
+            table.extend(one.workload.clone());
+        }
         let (kind, task) = task::parse(table)?;
         let Some(repository) = &self.repository else { return Ok((kind, task)) };
         let task = task.with_repository(repository);
@@ -410,10 +446,30 @@ mod tests {
     }
 
     #[test]
+    fn overrides_add_options_of_their_file_systems() {
+        let text = r#"
+size_bytes = 1
+rounds = [1]
+workload = {}
+override = [{ fs = ["ext4"], mkfs_opts = "-J size=128", mount_opts = "relatime" }, { options = ["a"], mount_opts = "discard" }]
+"#;
+        let scale: Scale = toml::from_str(text).unwrap();
+        let variant = Variant { name: "a".to_owned(), mkfs_opts: "-b 4096".to_owned(), ..Variant::default() };
+        let of = |fs| {
+            let own = scale.variant_on(fs, &variant);
+            [own.mkfs_opts, own.mount_opts]
+        };
+        assert_eq!(of("ext4"), ["-b 4096 -J size=128", "relatime,discard"]);
+        assert_eq!(of("xfs"), ["-b 4096", "discard"]);
+    }
+
+    #[test]
     fn agings_have_consecutive_seeds_and_take_their_time() {
-        let experiment = Experiment::find("smith97-fig2").unwrap().with_agings(6).unwrap();
+        let eight = Experiment::find("smith97-fig2").unwrap();
+        let expected_s = eight.at("small").unwrap().expected_s;
+        let experiment = eight.with_agings(16).unwrap();
         let scale = experiment.at("small").unwrap();
-        assert_eq!((scale.seeds.as_slice(), scale.expected_s), (&[42, 43, 44, 45, 46, 47][..], 70));
+        assert_eq!((scale.seeds.clone(), scale.expected_s), ((42..58).collect(), 2 * expected_s));
         let fewer = experiment.with_agings(1).unwrap();
         assert_eq!(fewer.at("paper").unwrap().seeds, [42]);
         assert!(fewer.with_agings(u64::MAX).unwrap_err().to_string().contains("2^64"));

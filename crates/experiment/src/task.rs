@@ -13,6 +13,7 @@ mod verification;
 #[cfg(test)]
 pub(super) use laboratory::without_aging;
 
+use super::aged_images::AgedImages;
 use super::cell::Cell;
 use super::spec::Scale;
 use disk::model::Model;
@@ -145,6 +146,8 @@ pub(super) struct Measuring<'a> {
     pub identity: &'a Identity,
     /// The work directory.
     pub work: &'a Path,
+    /// Aged file systems that cells share.
+    pub aged_images: &'a AgedImages,
     /// Command that runs the metadata benchmark in a separate process.
     pub subprocess: fn() -> Command,
     /// The full command line, for the record.
@@ -163,12 +166,21 @@ impl Measuring<'_> {
         self.disks.iter().map(|disk| disk.model.clone()).collect()
     }
 
-    /// Creates a directory for the images of the cell: in memory if both sides fit, otherwise in the work directory.
+    /// Creates a directory for the images of the cell, of the size of the file systems.
     pub fn images(&self) -> Result<Scratch, Error> {
+        self.images_of(self.scale.size_bytes)
+    }
+
+    /// Creates a directory for images of `bytes`: in memory if both sides fit, otherwise in the work directory. Aged file systems that cells
+    /// share make room, and leave some for the page cache.
+    pub fn images_of(&self, bytes: u64) -> Result<Scratch, Error> {
         let memory = Path::new("/dev/shm");
-        let room = |dir: &Path| disk::free_bytes(dir).is_ok_and(|free| free > 3 * self.scale.size_bytes);
         let absolute = std::path::absolute(self.work).map_err(Error::io("finding", self.work))?;
-        let parent = if memory.is_dir() && room(memory) { memory } else { &absolute };
+        let has_room = |dir: &Path, images| disk::free_bytes(dir).is_ok_and(|free| free > images * bytes);
+        for dir in [memory, &absolute].into_iter().filter(|dir| !has_room(dir, 8)) {
+            self.aged_images.remove_below(dir);
+        }
+        let parent = if has_room(memory, 3) { memory } else { &absolute };
         Ok(Scratch::make(self.session, parent, ".senesce-cell")?)
     }
 

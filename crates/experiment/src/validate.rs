@@ -40,18 +40,12 @@ impl Experiment {
             return Err(format!("scales cannot be of different kinds: {kinds}"));
         }
         self.x.as_deref().map_or(Ok(()), known).map_err(|why| format!("x: {why}"))?;
+        let sides = self.sides()?;
         for plot in &self.plot {
             known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
-            let sides = self.sides()?;
-            if let Some(unknown) = plot.sides.iter().find(|side| !sides.contains(&side.as_str())) {
-                return Err(format!(
-                    "plot {:?}: sides names {unknown:?}, which the experiment does not have; it has {}",
-                    plot.title,
-                    sides.join(", ")
-                ));
-            }
+            check_names("sides", &plot.sides, &sides)
+                .map_err(|why| format!("plot {:?}: {why}", plot.title))?;
         }
-        let sides = self.sides()?;
         for claim in &self.claim {
             self.validate_claim(claim, &sides).map_err(|why| format!("claim {:?}: {why}", claim.states))?;
         }
@@ -86,13 +80,9 @@ impl Experiment {
         if scale.seeds.is_empty() || scale.repeat == 0 {
             return Err("a seed and at least one scan are required".to_owned());
         }
-        if let Some(unknown) = scale.workload_on.keys().find(|fs| !self.fs.contains(fs)) {
-            return Err(format!("workload_on names {unknown:?}, which is not in fs"));
-        }
-        if let Some(unknown) =
-            scale.workload_of.keys().find(|name| !self.option_names().contains(&name.as_str()))
-        {
-            return Err(format!("workload_of names {unknown:?}, which is no option"));
+        for one in &scale.overrides {
+            check_names("override: fs", &one.fs, &self.fs_names())?;
+            check_names("override: options", &one.options, &self.option_names())?;
         }
         let mut kinds = BTreeSet::new();
         let variants = self.variants();
@@ -131,6 +121,21 @@ impl Experiment {
     }
 }
 
+/// Refuses names that are not `there`.
+pub(super) fn check_names<'a>(
+    key: &str,
+    named: impl IntoIterator<Item = &'a String>,
+    there: &[&str],
+) -> Result<(), String> {
+    match named.into_iter().find(|name| !there.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(unknown) => Err(format!(
+            "{key} names {unknown:?}, which the experiment does not have; it has {}",
+            there.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::Experiment;
@@ -166,9 +171,9 @@ here = "a model of it"
             ("name = \"b\"", "name = \"a\"", "two options"),
             ("title = \"it\"", "title = \"it\"\nx = \"mean_file_size\"", "mean_file_bytes"),
             ("rounds =", "memory_bytes = [2, 1], rounds =", "memory_bytes"),
-            ("rounds =", "workload_on = { xfs = {} }, rounds =", "not in fs"),
-            ("rounds =", "workload_on = { ext4 = { sails = 3 } }, rounds =", "sails"),
-            ("rounds =", "workload_of = { slow = {} }, rounds =", "no option"),
+            ("rounds =", "override = [{ fs = [\"xfs\"] }], rounds =", "fs names \"xfs\""),
+            ("rounds =", "override = [{ fs = [\"ext4\"], sails = 3 }], rounds =", "sails"),
+            ("rounds =", "override = [{ options = [\"slow\"] }], rounds =", "options names \"slow\""),
         ] {
             let refusal = refusal(from, to);
             assert!(refusal.contains(said), "{refusal}");

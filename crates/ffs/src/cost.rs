@@ -35,7 +35,7 @@ impl<'a, A: Allocator> Cost<'a, A> {
         self.transfer(RequestKind::Read, file);
     }
 
-    /// Overwrites the data of a file in place.
+    /// Overwrites the data of a file in place, in the requests of its creation.
     pub fn overwrite(&mut self, file: &Layout) {
         let most_bytes = self.most_bytes(RequestKind::Write, file);
         for run in self.runs(file) {
@@ -44,7 +44,7 @@ impl<'a, A: Allocator> Cost<'a, A> {
     }
 
     /// Writes a new file: its data and indirect blocks. If metadata is written through, first writes its inode and the end of its directory, and
-    /// waits for both.
+    /// waits for both; waits for each indirect block when it is allocated, and writes it again when it is filled, as 4.4BSD.
     pub fn create(&mut self, file: &Layout, directory: &Layout) {
         if self.allocator.writes_metadata_through() {
             let inode = self.allocator.inode_byte(file.inode);
@@ -56,6 +56,13 @@ impl<'a, A: Allocator> Cost<'a, A> {
             self.flush();
         }
         self.transfer(RequestKind::Write, file);
+        if self.allocator.writes_metadata_through() {
+            let block_bytes = self.block_bytes();
+            for &indirect in &file.indirect {
+                let byte = u64::from(indirect) * self.allocator.unit_bytes();
+                self.request(RequestKind::Write, byte, block_bytes);
+            }
+        }
     }
 
     /// Waits until all writes are on the disk.
@@ -69,8 +76,7 @@ impl<'a, A: Allocator> Cost<'a, A> {
     }
 
     fn transfer(&mut self, kind: RequestKind, file: &Layout) {
-        let (units, unit_bytes) = (self.allocator.block_units(), self.allocator.unit_bytes());
-        let block_bytes = u64::from(units) * unit_bytes;
+        let (unit_bytes, block_bytes) = (self.allocator.unit_bytes(), self.block_bytes());
         let most_bytes = self.most_bytes(kind, file);
         let mut indirect = file.indirect.iter().enumerate().peekable();
         for run in self.runs(file) {
@@ -78,15 +84,22 @@ impl<'a, A: Allocator> Cost<'a, A> {
             // `runs` ends a run where the next indirect block is needed.
             while let Some((_, &at)) = indirect.next_if(|&(number, _)| first_named(number) <= block) {
                 self.request(kind, u64::from(at) * unit_bytes, block_bytes);
+                if kind == RequestKind::Write && self.allocator.writes_metadata_through() {
+                    self.flush();
+                }
             }
             self.transfers(kind, run, most_bytes);
         }
     }
 
+    fn block_bytes(&self) -> u64 {
+        u64::from(self.allocator.block_units()) * self.allocator.unit_bytes()
+    }
+
     /// The largest request for data of a file.
     fn most_bytes(&self, kind: RequestKind, file: &Layout) -> u64 {
         if kind == RequestKind::Write && file.size < self.allocator.clustered_from_bytes() {
-            u64::from(self.allocator.block_units()) * self.allocator.unit_bytes()
+            self.block_bytes()
         } else {
             self.allocator.transfer_bytes()
         }
@@ -163,6 +176,18 @@ mod tests {
         cost.overwrite(&layout);
         let priced = cost.pricing.finish();
         (priced.reads.requests - 1, priced.writes.requests)
+    }
+
+    #[test]
+    fn indirect_block_is_written_twice() {
+        let mut volume = Volume::new(FastFs::new(Geometry::of(64 << 20).unwrap(), SmartFrag));
+        let file = FileId(1);
+        volume.apply(&Op::Create { file, parent: ROOT, size: 104 << 10, content: Content::Written }).unwrap();
+        let layout = volume.layout_of(file).unwrap();
+        let mut cost = Cost::new(volume.allocator(), &Model::find("hdd-1994").unwrap());
+        cost.create(&layout, &volume.layout_of_directory(ROOT).unwrap());
+        // The inode, the directory, 64 KB, 32 KB and 8 KB of data, and the indirect block before and behind them.
+        assert_eq!(cost.pricing.finish().writes.requests, 2 + 3 + 2);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod partial;
 mod shrink;
 
 pub use groups::{GroupSummary, Groups};
+pub(crate) use shrink::kept_fragments;
 
 use crate::allocator::{Allocator, NoSpace};
 use crate::geometry::{FRAGMENT_BYTES, FRAGMENTS, GROUP_INODES, Geometry};

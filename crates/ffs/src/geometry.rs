@@ -18,6 +18,10 @@ pub const GROUP_BLOCKS: u32 = 2048;
 pub const GROUP_INODES: u32 = 4096;
 /// Bytes of an inode.
 const INODE_BYTES: u64 = 128;
+/// Blocks at the start of each group for the copy of the superblock, the group's own block and its inodes.
+const METADATA_BLOCKS: u32 = 2 + (GROUP_INODES as u64 * INODE_BYTES).div_ceil(BLOCK_BYTES) as u32;
+/// The share of the blocks that are for data.
+pub(crate) const DATA_SHARE: f64 = 1.0 - METADATA_BLOCKS as f64 / GROUP_BLOCKS as f64;
 /// The largest file: direct, single and double indirect blocks.
 pub const LARGEST_FILE: u64 =
     (DIRECT as u64 + PER_INDIRECT as u64 + PER_INDIRECT as u64 * PER_INDIRECT as u64) * BLOCK_BYTES;
@@ -63,7 +67,7 @@ impl Geometry {
 
     /// Blocks at the start of each group for the copy of the superblock, the group's own block and its inodes.
     pub fn metadata_blocks(&self) -> u32 {
-        2 + (u64::from(GROUP_INODES) * INODE_BYTES).div_ceil(BLOCK_BYTES) as u32
+        METADATA_BLOCKS
     }
 
     /// The blocks of a group, including its metadata.

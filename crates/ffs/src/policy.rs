@@ -63,8 +63,8 @@ pub trait Policy: Clone + Send {
         groups.first_cluster_from(from, len)
     }
 
-    /// Whether the fragments at the end of a file go directly behind its last block if possible, rather than into the shortest free run of
-    /// fragments.
+    /// Whether the fragments at the end of a file go directly behind its last block if the next block is free, rather than into the shortest free
+    /// run of fragments.
     fn tail_follows_block(&self) -> bool {
         false
     }

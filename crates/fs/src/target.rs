@@ -1,6 +1,6 @@
 //! The target of aging and measurements: a file system in an image or on a device, or a plain directory.
 
-use crate::kind::{FileSystem, can_mount, ready};
+use crate::kind::{can_mount, ready};
 use crate::volume::{Disk, Volume};
 use crate::{DirTarget, Error, Location, TreeStat, VolumeConfig};
 use disk::modelled::{DiskSettings, ModelledDisk, Store};
@@ -50,8 +50,8 @@ pub trait Target: Send {
     /// systems free in the background: call [`drop_caches`](Self::drop_caches) first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
 
-    /// The extents of the device that the file system does not use (see [`FileSystem::unused_extents`]). Only for a target that was opened
-    /// read-only.
+    /// The extents of the device that the file system does not use (see [`unused_extents`](crate::FileSystem::unused_extents)). Only for a target
+    /// that was opened read-only.
     fn unused_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
@@ -102,10 +102,11 @@ pub trait Target: Send {
     fn close(self: Box<Self>) -> Result<(), Error>;
 }
 
-/// Checks that this machine can create the file system with this size.
-pub fn can_make(kind: &dyn FileSystem, size_bytes: u64) -> Result<(), Error> {
+/// Checks that this machine can create the file system with its size.
+pub fn can_make(config: &VolumeConfig) -> Result<(), Error> {
+    let Some(kind) = config.kind()? else { return Ok(()) };
     ready(kind)?;
-    let least = kind.min_size_bytes();
+    let (size_bytes, least) = (config.size_bytes, kind.min_size_bytes());
     if size_bytes < least {
         return Err(Error::TooSmall { kind: kind.name(), least_mib: least >> 20, size_bytes });
     }
@@ -115,8 +116,7 @@ pub fn can_make(kind: &dyn FileSystem, size_bytes: u64) -> Result<(), Error> {
 /// Makes the checks of [`make`] without creating anything: whether the file system can be created, whether its image or store is new, and
 /// whether the device may be erased.
 pub fn check(config: &VolumeConfig, erase: Option<&str>) -> Result<(), Error> {
-    let Some(kind) = config.kind()? else { return Ok(()) };
-    can_make(kind, config.size_bytes)?;
+    can_make(config)?;
     match &config.location {
         Location::Device(path) => claim(path, erase, config.size_bytes).map(drop),
         Location::Image(path) => Ok(Image::check_new(path)?),
@@ -148,7 +148,7 @@ pub fn make(
         return Ok(Box::new(target));
     };
     let size_bytes = config.size_bytes;
-    can_make(kind, size_bytes)?;
+    can_make(config)?;
     if let Location::Image(path) | Location::Modelled { dir: path, .. } = &config.location
         && let Some(dir) = path.parent()
     {

@@ -22,7 +22,7 @@ pub enum Disk {
     /// An image that is persistent memory of this virtual machine.
     Memory { device: BlockDevice },
     /// A block device.
-    Device { device: BlockDevice, _read_ahead: ReadAhead },
+    Device { device: BlockDevice, read_ahead: ReadAhead },
     /// A modelled disk through a loop device, which is detached first.
     Modelled { device: LoopDevice, disk: Box<ModelledDisk> },
 }
@@ -55,8 +55,8 @@ impl Disk {
 
     /// Sets up a device.
     pub fn device(device: BlockDevice, config: &VolumeConfig) -> Result<Disk, Error> {
-        let _read_ahead = ReadAhead::set(device.devno(), config.read_ahead_kb)?;
-        Ok(Disk::Device { device, _read_ahead })
+        let read_ahead = ReadAhead::set(device.devno(), config.read_ahead_kb)?;
+        Ok(Disk::Device { device, read_ahead })
     }
 
     /// Attaches the modelled disk in `dir` with this clock.
@@ -67,8 +67,18 @@ impl Disk {
         config: &VolumeConfig,
     ) -> Result<Disk, Error> {
         let disk = ModelledDisk::attach_with_clock(session, dir, clock)?;
-        let device = LoopDevice::attach(session, disk.file(), config.read_ahead_kb)?;
+        let device = LoopDevice::attach_modelled(session, &disk, config.read_ahead_kb)?;
         Ok(Disk::Modelled { device, disk: disk.into() })
+    }
+
+    /// Sets the read-ahead again, because `mkfs` may have changed limits of the device.
+    fn hold_read_ahead(&self) -> Result<(), Error> {
+        match self {
+            Disk::Loop { device, .. } | Disk::Modelled { device, .. } => device.hold_read_ahead()?,
+            Disk::Device { read_ahead, .. } => read_ahead.hold()?,
+            Disk::Memory { .. } => {}
+        }
+        Ok(())
     }
 
     fn path(&self) -> &Path {
@@ -146,7 +156,7 @@ impl Volume {
             mkfs,
             block_bytes: numbers.f_bsize,
         };
-        volume.kind.set_read_ahead(volume.root(), volume.read_ahead_kb)?;
+        volume.set_read_ahead()?;
         Ok(volume)
     }
 
@@ -157,7 +167,13 @@ impl Volume {
 
     fn remount(&mut self) -> Result<(), Error> {
         self.mount.mount()?;
-        self.kind.set_read_ahead(self.mount.dir(), self.read_ahead_kb)
+        self.set_read_ahead()
+    }
+
+    /// Sets the read-ahead of the mounted file system, which has its own or that of its disk.
+    fn set_read_ahead(&self) -> Result<(), Error> {
+        self.disk.hold_read_ahead()?;
+        self.kind.set_read_ahead(self.root(), self.read_ahead_kb)
     }
 
     /// Drops the kernel's caches of the disk, and of its image.

@@ -66,6 +66,11 @@ fn well_formed(extents: &[Extent]) -> bool {
     extents.is_sorted() && extents.windows(2).all(|w| w[0].end_bytes() <= w[1].start_bytes)
 }
 
+/// A session, and a directory in memory for images; `None` without root.
+fn begin_in_memory() -> Option<(Arc<Session>, tempfile::TempDir)> {
+    testing::is_root().then(|| (Session::begin().unwrap(), testing::dir_in_memory()))
+}
+
 #[test]
 fn each_file_system_is_made_measured_and_removed() {
     testing::in_own_process(|| {
@@ -109,13 +114,26 @@ fn each_file_system_is_made_measured_and_removed() {
 }
 
 #[test]
+fn read_ahead_can_be_turned_off() {
+    testing::in_own_process(|| {
+        // In memory `mkfs` makes requests that the image does not support, so that limits of its device change.
+        let Some((session, dir)) = begin_in_memory() else { return };
+        for kind in kernel_file_systems() {
+            let config = VolumeConfig { read_ahead_kb: 0, ..config(kind, dir.path()) };
+            let mut target = make(&session, &config).unwrap();
+            assert_eq!(read_ahead_kb(target.as_ref()), "0", "{}", kind.name());
+            target.drop_caches().unwrap();
+            assert_eq!(read_ahead_kb(target.as_ref()), "0", "{}", kind.name());
+            target.close().unwrap();
+            std::fs::remove_file(config.location.path()).unwrap();
+        }
+    });
+}
+
+#[test]
 fn unused_extents_can_be_overwritten() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         for kind in kernel_file_systems() {
             let config = config(kind, dir.path());
             let target = make(&session, &config).unwrap();
@@ -161,11 +179,7 @@ fn unused_extents_can_be_overwritten() {
 #[test]
 fn dirty_limit_throttles_writes() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         for kind in kernel_file_systems() {
             if kind.name() == "bcachefs" {
                 println!("{} cannot be limited", kind.name());
@@ -212,11 +226,7 @@ fn read_ahead_kb(target: &dyn Target) -> String {
 #[test]
 fn ext4_free_space_matches_e2freefrag() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         let mut target = make(&session, &config(find("ext4").unwrap(), dir.path())).unwrap();
         fragment(target.root());
         // e2freefrag reads the device, not the mounted file system; and unmounting releases space that was preallocated for growth.
@@ -236,11 +246,7 @@ fn ext4_free_space_matches_e2freefrag() {
 #[test]
 fn xfs_free_space_matches_xfs_spaceman() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         let mut target = make(&session, &config(find("xfs").unwrap(), dir.path())).unwrap();
         fragment(target.root());
         // XFS frees deleted space in the background.
@@ -258,11 +264,7 @@ fn xfs_free_space_matches_xfs_spaceman() {
 #[test]
 fn btrfs_free_space_matches_data_block_groups() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         let target = make(&session, &config(find("btrfs").unwrap(), dir.path())).unwrap();
         let compare = |least: usize| {
             let free = target.free_extents().unwrap().unwrap();
@@ -288,11 +290,7 @@ fn number_after(text: &str, label: &str) -> u64 {
 #[test]
 fn failed_make_leaves_nothing_behind() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         for kind in kernel_file_systems() {
             let small = VolumeConfig { size_bytes: MIB, ..config(kind, dir.path()) };
             let message = make(&session, &small).err().unwrap().to_string();
@@ -318,11 +316,7 @@ fn failed_make_leaves_nothing_behind() {
 #[test]
 fn oversized_copy_reports_no_space() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         std::fs::write(dir.path().join("large"), vec![1; 40 << 20]).unwrap();
         let images = testing::dir_in_memory();
         let small = VolumeConfig { size_bytes: 32 * MIB, ..config(find("ext4").unwrap(), images.path()) };
@@ -335,11 +329,7 @@ fn oversized_copy_reports_no_space() {
 #[test]
 fn read_only_mount_does_not_change_the_image() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         for kind in kernel_file_systems() {
             let written = config(kind, dir.path());
             let target = make(&session, &written).unwrap();
@@ -369,11 +359,7 @@ fn read_only_mount_does_not_change_the_image() {
 #[test]
 fn devices_require_erase_and_foreign_ones_open_read_only() {
     testing::in_own_process(|| {
-        if !testing::is_root() {
-            return;
-        }
-        let session = Session::begin().unwrap();
-        let dir = testing::dir_in_memory();
+        let Some((session, dir)) = begin_in_memory() else { return };
         let image = disk::Image::create(&dir.path().join("disk.img"), 64 * MIB).unwrap();
         let disk = disk::LoopDevice::attach(&session, image.path(), 128).unwrap();
         let name = disk.device().to_str().unwrap().to_owned();

@@ -1,9 +1,10 @@
 //! Opens files named by users. A FIFO, a socket or a terminal is rejected: opening or reading one may block
 //! for ever, and a blocked process does not notice signals that only set a flag.
 //!
-//! Also reads and writes sizes and times as users do, and puts errors in one line.
+//! Also reads and writes sizes and times as users do, puts errors in one line, and takes secrets out of URLs.
 
 mod one_line;
+mod secrets;
 mod units;
 
 use rustix::fs::OFlags;
@@ -13,6 +14,7 @@ use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 pub use self::one_line::{one_line, toml_error};
+pub use self::secrets::{DATABASES, without_secrets};
 pub use self::units::{bytes, grouped, size, time};
 
 /// The accepted file types.

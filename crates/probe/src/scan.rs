@@ -1,4 +1,4 @@
-//! The scan: the cost of reading every file of a tree (DESIGN §3; Conway et al. 2017, §3.2).
+//! The scan: the cost of reading every file of a tree (DESIGN §3; Conway et al. 2017, §3.3).
 
 use crate::{Census, Error, Result};
 use disk::MemoryLimit;

@@ -3,7 +3,7 @@
 use crate::data::{
     Axis, Claim, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, Published, TreeAt,
 };
-use crate::from_tree;
+use crate::{from_tree, method_rows};
 use experiment::{At, Outcome};
 use results::{Estimate, Run, Store, measures};
 use run::checkpoint::CheckpointSide;
@@ -77,18 +77,14 @@ fn method(run: &Run) -> Vec<(String, String)> {
     if let Some(scale) = scale.and_then(|scale| experiment.scale.get(scale)) {
         let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         row("Size", input::bytes(scale.size_bytes));
-        row("Workload", scale.workload.to_string().trim().replace('\n', ", "));
+        row("Workload", workload(&scale.workload));
         if let Some((name, text)) = experiment.method(scale) {
             row(name, text);
         }
         row("Seeds", list(&scale.seeds));
     }
     for option in &experiment.option {
-        let words = [
-            option.mkfs_opts.clone(),
-            option.mount_opts.clone(),
-            option.workload.to_string().trim().replace('\n', ", "),
-        ];
+        let words = [option.mkfs_opts.clone(), option.mount_opts.clone(), workload(&option.workload)];
         let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
         row(
             &format!("Setting {}", option.name),
@@ -96,6 +92,11 @@ fn method(run: &Run) -> Vec<(String, String)> {
         );
     }
     rows
+}
+
+/// The parameters of a workload in words.
+fn workload(parameters: &impl serde::Serialize) -> String {
+    method_rows::words(&serde_json::to_value(parameters).expect("plain data"))
 }
 
 /// The name of a setting that may have several seeds.

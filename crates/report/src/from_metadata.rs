@@ -53,7 +53,11 @@ pub fn metadata(run: &Run, phases: &[PhaseOutcome]) -> Experiment {
     let ranks = phases.first().map_or(0, |phase| phase.ranks.len());
     Experiment {
         figure: run.name.clone(),
-        title: format!("Metadata benchmark {}: {ranks} ranks", run.name),
+        title: format!(
+            "Metadata benchmark {}: {ranks} {}",
+            run.name,
+            if ranks == 1 { "rank" } else { "ranks" }
+        ),
         scale: "metadata".to_owned(),
         plots: vec![rates(phases), over_time(phases), density(phases), distribution(phases)],
         method: [

@@ -1,5 +1,8 @@
 //! The rows of a page that say how its numbers were taken.
 
+use serde_json::Value;
+use std::time::Duration;
+
 /// Merges rows of all comparisons: one row if all values agree, otherwise one per value, with the names of
 /// its comparisons.
 pub fn merged(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
@@ -20,12 +23,12 @@ pub fn merged(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
 }
 
 /// Parameters in one line with break opportunities, and sizes in human units.
-pub fn words(parameters: &serde_json::Value) -> String {
+pub fn words(parameters: &Value) -> String {
     match parameters {
-        serde_json::Value::Object(fields) => {
-            let field = |(name, value): (&String, &serde_json::Value)| {
-                if let Some((name, bytes)) = name.strip_suffix("_bytes").zip(value.as_u64()) {
-                    return format!("{} {}", name.replace('_', " "), input::bytes(bytes));
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| {
+                if let Some((name, told)) = value.as_u64().and_then(|number| quantity(name, number)) {
+                    return format!("{} {told}", name.replace('_', " "));
                 }
                 let name = name.replace('_', " ");
                 if value.is_object() {
@@ -34,11 +37,33 @@ pub fn words(parameters: &serde_json::Value) -> String {
                     format!("{name} {}", words(value))
                 }
             };
-            fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect::<Vec<_>>().join(", ")
+            fields.iter().filter(|(_, value)| !is_empty(value)).map(field).collect::<Vec<_>>().join(", ")
         }
-        serde_json::Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(" "),
-        serde_json::Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(" "),
+        Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+/// The name and the value of a parameter whose name ends in a unit, in human units.
+fn quantity(name: &str, number: u64) -> Option<(&str, String)> {
+    Some(if let Some(name) = name.strip_suffix("_bytes") {
+        (name, input::bytes(number))
+    } else if let Some(name) = name.strip_suffix("_kb") {
+        (name, input::bytes(1024 * number))
+    } else {
+        let time = humantime::format_duration(Duration::from_nanos(number));
+        (name.strip_suffix("_ns")?, time.to_string())
+    })
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.values().all(is_empty),
+        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -60,7 +85,11 @@ mod tests {
 
     #[test]
     fn parameters_are_words() {
-        let parameters = serde_json::json!({ "object_bytes": 3900, "ranks": 2, "of": { "data_sets": [1, 2] }, "wait": null });
-        assert_eq!(words(&parameters), "object 3.8 KiB, of (data sets 1 2), ranks 2");
+        let parameters = serde_json::json!({ "object_bytes": 3900, "ranks": 2, "of": { "data_sets": [1, 2] }, "wait": null, "opts": [],
+            "read_ahead_kb": 128, "write_back_ns": 30_000_000_000_u64 });
+        assert_eq!(
+            words(&parameters),
+            "object 3.8 KiB, of (data sets 1 2), ranks 2, read ahead 128 KiB, write back 30s"
+        );
     }
 }

@@ -24,9 +24,7 @@ pub use stats::{
     Correlation, Estimate, Interval, MeanAndDeviation, Sample, Told, Verdict, Words, correlation,
     mean_and_deviation, median_interval,
 };
-pub use store::{
-    Measurement, MergeCounts, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation, without_secrets,
-};
+pub use store::{Measurement, MergeCounts, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation};
 pub use watch::{IgnoreProgress, Watch};
 
 /// The program and its version, as recorded with results.

@@ -57,6 +57,8 @@ pub struct Measure {
     pub topic: Option<Topic>,
     /// Whether a comparison shows the measure even without a value.
     pub always: bool,
+    /// Whether it is a rate of a benchmark in real time, or a quotient of such rates, which differs more from run to run than other measures.
+    pub rate: bool,
     /// The definition.
     pub doc: &'static str,
 }
@@ -131,6 +133,10 @@ impl Measure {
 
     const fn always(self) -> Measure {
         Measure { always: true, ..self }
+    }
+
+    const fn rate(self) -> Measure {
+        Measure { rate: true, ..self }
     }
 
     const fn cost(self) -> Measure {
@@ -214,10 +220,17 @@ pub fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once(ON).map_or((name, None), |(measure, model)| (measure, Some(model)))
 }
 
+/// Splits a name in the store: the name of the measure, the waiting time in percent, and the disk model.
+fn parts(name: &str) -> (&str, Option<&str>, Option<&str>) {
+    let (name, disk) = split(name);
+    let (name, waiting) =
+        name.split_once(WAITING).map_or((name, None), |(name, percent)| (name, Some(percent)));
+    (name, waiting, disk)
+}
+
 /// Finds a measure by its name in the store. If several families match, returns the one with the longest name.
 pub fn find(name: &str) -> Option<&'static Measure> {
-    let (name, _) = split(name);
-    let name = name.split_once(WAITING).map_or(name, |(name, _)| name);
+    let (name, ..) = parts(name);
     MEASURES
         .iter()
         .copied()
@@ -225,10 +238,33 @@ pub fn find(name: &str) -> Option<&'static Measure> {
         .max_by_key(|measure| measure.name.len())
 }
 
+/// The label of a measure by its name in the store, with everything in which the name varies: the part of a family, the waiting time and the
+/// disk model. The name itself if the measure is unknown.
+pub fn label(name: &str) -> String {
+    let Some(measure) = find(name) else { return name.to_owned() };
+    let (plain, waiting, disk) = parts(name);
+    let part = measure
+        .name
+        .split_once('*')
+        .map(|(before, behind)| plain[before.len()..plain.len() - behind.len()].replace('_', " "));
+    let varying =
+        [part, waiting.map(|percent| format!("waiting {percent} %")), disk.map(|disk| format!("on {disk}"))];
+    [Some(measure.label.to_owned())].into_iter().chain(varying).flatten().collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn labels_tell_what_names_vary_in() {
+        assert_eq!(label("layout_score"), LAYOUT_SCORE.label);
+        assert_eq!(label("append_p999_us"), format!("{}, append p999", LATENCY_US.label));
+        let waiting = OPERATIONS_PER_S.instance().waiting(25.0).on("hdd-7200");
+        assert_eq!(label(waiting.name()), format!("{}, waiting 25 %, on hdd-7200", OPERATIONS_PER_S.label));
+        assert_eq!(label("nothing known"), "nothing known");
+    }
 
     #[test]
     fn names_are_unique_and_every_measure_is_described() {

@@ -9,7 +9,7 @@ mod postgres;
 mod sql;
 mod sqlite;
 
-pub use location::{STORE_FILE, StoreLocation, without_secrets};
+pub use location::{STORE_FILE, StoreLocation};
 pub use merge::MergeCounts;
 
 use crate::heartbeat::{Heartbeat, RecordedProgress};

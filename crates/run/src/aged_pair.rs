@@ -1,4 +1,4 @@
-//! The driver of all benchmarks on an aged file system and its unaged copy, or on a single file system. It opens the sides, makes the copy,
+//! The driver of all benchmarks on an aged file system and an unaged one, or on a single file system. It makes the unaged one, opens the sides,
 //! alternates which side goes first, stores each result immediately, and rolls back what was written to.
 
 mod open;
@@ -7,7 +7,7 @@ mod recording;
 mod side;
 mod turn;
 
-pub use plan::{Access, Plan, RunPlan, Subject, Timing};
+pub use plan::{Access, Plan, RunPlan, Subject, Timing, UnagedSide};
 pub use turn::Turn;
 
 use crate::Error;
@@ -207,7 +207,7 @@ impl OpenPlan<'_> {
             FileSystem::Guarded(aged) => aged,
             FileSystem::Open(_) => unreachable!("the file systems of a plan are guarded"),
         };
-        // The unaged copy is removed, so it need not be rolled back.
+        // The unaged side is removed, so it need not be rolled back.
         drop(sides);
         let restored = aged.restore();
         drop(scratch);

@@ -17,7 +17,7 @@ pub use pair::{Pair, Side, compared_numbers};
 pub use replicate::replicate;
 pub use replicates::{Contrast, Headline, Means, Replicates};
 
-use crate::aged_pair::{self, Access, Plan, RunPlan, Subject, Timing};
+use crate::aged_pair::{self, Access, Plan, RunPlan, Subject, Timing, UnagedSide};
 use crate::scanned::HDD_MODEL;
 use crate::survey::{Cache, Detail, Survey};
 use crate::{Error, space};
@@ -92,7 +92,7 @@ fn compare_one(spec: &CompareSpec, name: &str, watch: &mut dyn Watch) -> Result<
             resume: spec.resume,
         }),
         subject: &subject,
-        unaged: true,
+        unaged: Some(UnagedSide::Copy),
         access: Access::Samples,
         rewinds: false,
         timing: Timing::Priced(spec.disk.as_deref()),

@@ -2,7 +2,7 @@
 //! with its full output in the store.
 
 use crate::Error;
-use crate::aged_pair::{self, Measured, Plan, RunPlan, Subject, Turn, named};
+use crate::aged_pair::{self, Measured, Plan, RunPlan, Subject, Turn, UnagedSide, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
 use results::measures::{self, Measure};
@@ -88,7 +88,8 @@ pub fn fio(spec: &FioSpec, watch: &mut dyn Watch) -> Result<FioOutcome, Error> {
         command: &spec.command,
         resume: false,
     };
-    let plan = Plan::benchmark(Some(run), &spec.on, spec.against, spec.disk.as_deref());
+    let unaged = spec.against.then_some(UnagedSide::Copy);
+    let plan = Plan::benchmark(Some(run), &spec.on, unaged, spec.disk.as_deref());
     let measured =
         aged_pair::measure(&plan, watch, |pair| pair.each("fio", spec.repeat, |turn| once(&job, turn)))?;
     Ok(outcome(measured))

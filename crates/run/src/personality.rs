@@ -2,7 +2,7 @@
 //! runs the threads. Repetitions give confidence intervals.
 
 use crate::Error;
-use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, named};
+use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, UnagedSide, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
 use bench::personality::{self, FileTree, OperationOutcome, Outcome, Personality, Plan, Run, RunLength};
@@ -121,7 +121,8 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
         command: &spec.command,
         resume: false,
     };
-    let pair_plan = aged_pair::Plan::benchmark(Some(run), &spec.on, spec.against, spec.disk.as_deref());
+    let unaged = spec.against.then_some(UnagedSide::Copy);
+    let pair_plan = aged_pair::Plan::benchmark(Some(run), &spec.on, unaged, spec.disk.as_deref());
     let work = Working {
         personality: &spec.personality,
         plan: &plan,

@@ -349,7 +349,8 @@ impl Series<'_> {
             true => {
                 self.phase(round, "copying to a fresh file system");
                 let name = format!("{}.{round}", self.identity.name);
-                Some(unaged::make(self.session, self.work, &name, &self.volume, true, aged)?)
+                let fresh = self.volume.at(unaged::location(self.work, &name, &self.volume));
+                Some(unaged::copy(self.session, self.work, &name, fresh, true, aged)?)
             }
         };
         let mut sides: Vec<(&'static str, &mut dyn Target)> = vec![(SUBJECTS[0], aged)];

@@ -88,7 +88,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         )));
     }
     if let Case::Replayed { volume, .. } | Case::Synthetic { volume, .. } = &spec.case {
-        fs::can_make(fs::find(&volume.fs)?, volume.size_bytes)?;
+        fs::can_make(volume)?;
     }
     // Given snapshots are read before anything is created.
     let (mut agreed, mut given) = (None, None);

@@ -1,4 +1,4 @@
-//! The micro agers of Conway et al., "File Systems Fated for Senescence?" (FAST 2017, §4): each workload
+//! The micro agers of Conway et al., "File Systems Fated for Senescence?" (FAST 2017, §5): each workload
 //! isolates one cause of fragmentation.
 //!
 //! Each has rounds, and each round is a separate trace for a fresh file system: round 0 is the most orderly,

@@ -27,7 +27,7 @@ use tree::Tree;
 pub enum Method {
     /// Works backwards from the end: exact by construction at the bound (DESIGN §4).
     Planned,
-    /// The published method of Geriatrix (geriatrix17, §3), for comparison.
+    /// The published method of Geriatrix (geriatrix17, §5), for comparison.
     Greedy,
 }
 
@@ -48,7 +48,8 @@ pub struct Conditions {
     pub fullness: f64,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Bytes created over capacity during the whole aging, the filling included; `None` means the bound.
+    /// Bytes created over capacity during the whole aging, the filling included; `None` means the bound. With
+    /// [`Method::Greedy`] the most: it ends when the ages fit.
     pub overwrites: Option<f64>,
 }
 

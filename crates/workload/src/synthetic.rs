@@ -8,7 +8,7 @@
 //!
 //! Sizes follow published distributions: those of most files the lognormal of Douceur and Bolosky ("A
 //! Large-Scale Study of File-System Contents", SIGMETRICS 1999, §4.2), those of messages a uniform one from 1
-//! to 32 KiB as in Conway et al. ("File Systems Fated for Senescence?", FAST 2017, §6). The frequencies of
+//! to 32 KiB as in Conway et al. ("File Systems Fated for Senescence?", FAST 2017, §7). The frequencies of
 //! the tasks are our own choice.
 
 mod builds;

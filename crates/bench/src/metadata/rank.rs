@@ -127,14 +127,16 @@ impl Rank<'_> {
                 }
             }
         }
-        'all: for item in start..start + self.settings.precreate {
-            for number in 0..self.settings.data_sets {
-                let failed = doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors;
-                if failed || group.is_over() || (self.interrupted)() {
-                    break 'all;
-                }
-                self.write(&mut doing, Object { set: self.pattern.own_set(number), item });
+        let (sets, items) = (u64::from(self.settings.data_sets), self.settings.precreate);
+        for n in 0..sets * items {
+            let failed = doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors;
+            if failed || group.is_over() || (self.interrupted)() {
+                break;
             }
+            let (number, item) =
+                if self.settings.set_by_set { (n / items, n % items) } else { (n % sets, n / sets) };
+            let set = self.pattern.own_set(number as u32);
+            self.write(&mut doing, Object { set, item: start + item });
         }
         if doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors {
             doing.tally.fatal = doing.tally.failures.first().cloned();

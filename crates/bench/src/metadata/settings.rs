@@ -33,6 +33,10 @@ pub struct Settings {
     /// instead of after it, as md-workbench does.
     #[serde(default)]
     pub write_first: bool,
+    /// Whether the precreate phase fills one data set after the other, as MD-REAL-IO did until November 2017 (commit 8049faa of the report,
+    /// changed by 320f275), instead of all in turn, as md-workbench does.
+    #[serde(default)]
+    pub set_by_set: bool,
     /// Whether errors of the precreate phase are only counted instead of ending the run.
     pub ignore_precreate_errors: bool,
     /// Whether the data read is compared with the data written.
@@ -47,7 +51,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// The settings of the 2016 report (section 3): ten data sets, 3,000 objects of 3,900 bytes in each, 1,000 iterations.
+    /// The settings of the 2016 report (section 2.2): ten data sets, 3,000 objects of 3,900 bytes in each, 1,000 iterations.
     fn default() -> Settings {
         Settings {
             data_sets: 10,
@@ -61,6 +65,7 @@ impl Default for Settings {
             waiting: WaitingFactor::None,
             read_only: false,
             write_first: false,
+            set_by_set: false,
             ignore_precreate_errors: false,
             verify: true,
             phases: Phases::default(),

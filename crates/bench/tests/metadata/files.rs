@@ -4,7 +4,7 @@ use crate::Recorder;
 use ranks::{Group as _, threads};
 use senesce_bench::metadata::*;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Runs with `ranks` threads; returns the outcomes of the phases and the result of each rank.
@@ -43,6 +43,43 @@ fn on_files(settings: &Settings, ranks: u32, root: &Path) -> Vec<PhaseOutcome> {
     let (outcomes, ended) = run_with(settings, ranks, None, |_| Box::new(Posix::new(root)));
     ended.into_iter().for_each(|done| done.unwrap());
     outcomes
+}
+
+/// Calls a function with the initial of each operation on an object before it does the operation.
+struct Hooked<I, H>(I, H);
+
+impl<I: Interface, H: FnMut(char, Object) -> Result<(), InterfaceError>> Interface for Hooked<I, H> {
+    fn prepare(&mut self) -> Result<(), InterfaceError> {
+        self.0.prepare()
+    }
+    fn finish(&mut self) -> Result<(), InterfaceError> {
+        self.0.finish()
+    }
+    fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
+        self.0.make_set(set)
+    }
+    fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
+        self.0.remove_set(set)
+    }
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
+        self.1('w', object)?;
+        self.0.write(object, contents)
+    }
+    fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
+        self.1('s', object)?;
+        self.0.stat(object)
+    }
+    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
+        self.1('r', object)?;
+        self.0.read(object, bytes, into)
+    }
+    fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
+        self.1('d', object)?;
+        self.0.delete(object)
+    }
+    fn stores_contents(&self) -> bool {
+        self.0.stores_contents()
+    }
 }
 
 fn small() -> Settings {
@@ -190,39 +227,13 @@ fn wrong_and_missing_objects_are_counted_and_named() {
 
 #[test]
 fn full_disk_ends_the_precreate_phase_unless_ignored() {
-    struct Full(Posix);
-    impl Interface for Full {
-        fn prepare(&mut self) -> Result<(), InterfaceError> {
-            self.0.prepare()
-        }
-        fn finish(&mut self) -> Result<(), InterfaceError> {
-            self.0.finish()
-        }
-        fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
-            self.0.make_set(set)
-        }
-        fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
-            self.0.remove_set(set)
-        }
-        fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), InterfaceError> {
-            if object.set.rank == 1 && object.item == 5 {
-                return Err(rustix::io::Errno::NOSPC.into());
-            }
-            self.0.write(object, contents)
-        }
-        fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
-            self.0.stat(object)
-        }
-        fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
-            self.0.read(object, bytes, into)
-        }
-        fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
-            self.0.delete(object)
-        }
-    }
+    let fill = |op, object: Object| match (op, object.set.rank, object.item) {
+        ('w', 1, 5) => Err(rustix::io::Errno::NOSPC.into()),
+        _ => Ok(()),
+    };
     let dir = crate::dir();
     let root = dir.path().join("out");
-    let full = |_| -> Box<dyn Interface> { Box::new(Full(Posix::new(&root))) };
+    let full = |_| -> Box<dyn Interface> { Box::new(Hooked(Posix::new(&root), fill)) };
     let (outcomes, ended) = run_with(&small(), 3, None, full);
     for done in ended {
         let error = done.unwrap_err().to_string();
@@ -238,35 +249,11 @@ fn full_disk_ends_the_precreate_phase_unless_ignored() {
 
 #[test]
 fn lost_rank_ends_the_others() {
-    struct Panics;
-    impl Interface for Panics {
-        fn prepare(&mut self) -> Result<(), InterfaceError> {
-            Ok(())
-        }
-        fn finish(&mut self) -> Result<(), InterfaceError> {
-            Ok(())
-        }
-        fn make_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
-            Ok(())
-        }
-        fn remove_set(&mut self, _: DataSet) -> Result<(), InterfaceError> {
-            Ok(())
-        }
-        fn write(&mut self, object: Object, _: &[u8]) -> Result<(), InterfaceError> {
-            // The third rank panics; the others would run for weeks.
-            std::thread::sleep(Duration::from_millis(1));
-            if object.set.rank == 2 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
-        }
-        fn stat(&mut self, _: Object) -> Result<u64, InterfaceError> {
-            Ok(0)
-        }
-        fn read(&mut self, _: Object, _: u64, _: &mut Vec<u8>) -> Result<(), InterfaceError> {
-            Ok(())
-        }
-        fn delete(&mut self, _: Object) -> Result<(), InterfaceError> {
-            Ok(())
-        }
-    }
+    // The third rank panics; the others would run for weeks.
+    let panic = |_, object: Object| {
+        std::thread::sleep(Duration::from_millis(1));
+        if object.set.rank == 2 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
+    };
     let settings = Settings { precreate: 1_000_000_000, ..small() };
     let ended: Vec<_> = std::thread::scope(|scope| {
         let started: Vec<_> = threads(4)
@@ -274,8 +261,9 @@ fn lost_rank_ends_the_others() {
             .map(|mut group| {
                 let settings = &settings;
                 scope.spawn(move || {
-                    let done =
-                        run(settings, &mut group, &mut Panics, None, &|| false, &mut Recorder::default());
+                    let mut interface = Hooked(Null, panic);
+                    let mut told = Recorder::default();
+                    let done = run(settings, &mut group, &mut interface, None, &|| false, &mut told);
                     if done.is_ok() {
                         group.end();
                     }
@@ -324,52 +312,37 @@ fn invalid_settings_are_refused() {
 
 #[test]
 fn objects_are_written_first_only_if_asked() {
-    struct Ordered(Null, std::sync::Arc<Mutex<String>>);
-    impl Ordered {
-        fn note(&self, op: char) {
-            self.1.lock().unwrap().push(op);
-        }
-    }
-    impl Interface for Ordered {
-        fn prepare(&mut self) -> Result<(), InterfaceError> {
-            self.0.prepare()
-        }
-        fn finish(&mut self) -> Result<(), InterfaceError> {
-            self.0.finish()
-        }
-        fn make_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
-            self.0.make_set(set)
-        }
-        fn remove_set(&mut self, set: DataSet) -> Result<(), InterfaceError> {
-            self.0.remove_set(set)
-        }
-        fn write(&mut self, object: Object, data: &[u8]) -> Result<(), InterfaceError> {
-            self.note('w');
-            self.0.write(object, data)
-        }
-        fn stat(&mut self, object: Object) -> Result<u64, InterfaceError> {
-            self.note('s');
-            self.0.stat(object)
-        }
-        fn read(&mut self, object: Object, size: u64, into: &mut Vec<u8>) -> Result<(), InterfaceError> {
-            self.note('r');
-            self.0.read(object, size, into)
-        }
-        fn delete(&mut self, object: Object) -> Result<(), InterfaceError> {
-            self.note('d');
-            self.0.delete(object)
-        }
-        fn stores_contents(&self) -> bool {
-            false
-        }
-    }
     for (write_first, step) in [(true, "wsrd"), (false, "srdw")] {
         let phases = Phases { precreate: true, benchmark: true, cleanup: false };
         let settings = Settings { data_sets: 1, repeats: 1, write_first, phases, ..small() };
-        let done = std::sync::Arc::new(Mutex::new(String::new()));
-        let (_, ended) = run_with(&settings, 1, None, |_| Box::new(Ordered(Null, done.clone())));
+        let done = Arc::new(Mutex::new(String::new()));
+        let (_, ended) = run_with(&settings, 1, None, |_| {
+            let done = done.clone();
+            Box::new(Hooked(Null, move |op, _| {
+                done.lock().unwrap().push(op);
+                Ok(())
+            }))
+        });
         ended.into_iter().for_each(|done| done.unwrap());
         assert_eq!(*done.lock().unwrap(), "w".repeat(20) + &step.repeat(10));
+    }
+}
+
+#[test]
+fn data_sets_are_filled_one_after_the_other_only_if_asked() {
+    let phases = Phases { precreate: true, benchmark: false, cleanup: false };
+    for (set_by_set, expected) in [(true, "000111"), (false, "010101")] {
+        let settings = Settings { data_sets: 2, precreate: 3, iterations: 1, set_by_set, phases, ..small() };
+        let done = Arc::new(Mutex::new(String::new()));
+        let (_, ended) = run_with(&settings, 1, None, |_| {
+            let done = done.clone();
+            Box::new(Hooked(Null, move |_, object: Object| {
+                *done.lock().unwrap() += &object.set.number.to_string();
+                Ok(())
+            }))
+        });
+        ended.into_iter().for_each(|done| done.unwrap());
+        assert_eq!(*done.lock().unwrap(), expected);
     }
 }
 

@@ -114,6 +114,9 @@ pub struct Metadata {
     /// Write an object before another is read, as MD-REAL-IO lists
     #[arg(long, conflicts_with = "read_only")]
     pub write_first: bool,
+    /// Fill one data set after the other beforehand, as MD-REAL-IO did
+    #[arg(long)]
+    pub set_by_set: bool,
     /// Continue when objects cannot be created beforehand
     #[arg(long)]
     pub ignore_precreate_errors: bool,

@@ -86,6 +86,7 @@ const METADATA: Groups = &[
             "waiting",
             "read_only",
             "write_first",
+            "set_by_set",
             "seed",
         ],
     ),

@@ -7,13 +7,14 @@ use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use experiment::{Difference, Experiment, Judged, Outcome, Plan, RunSpec, Shard};
+use experiment::{AgedImages, Difference, Experiment, Judged, Outcome, Plan, RunSpec, Shard};
 
 /// The name that selects all figures.
 const ALL: &str = "all";
 
 pub fn run(args: &Run) -> Result<()> {
-    let outcome = carry_out(&spec(Experiment::load(&args.experiment)?, &args.how)?.plan()?)?;
+    let outcome =
+        carry_out(&spec(Experiment::load(&args.experiment)?, &args.how, &AgedImages::default())?.plan()?)?;
     if args.how.json {
         output::json(&outcome)?
     } else {
@@ -41,10 +42,11 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
             "--shard needs `all`, and `all` excludes other figures: use `reproduce all --shard 1/4`, or name figures"
         );
     }
+    let aged_images = AgedImages::default();
     let specs = args
         .figures
         .iter()
-        .map(|figure| spec(Experiment::find(figure)?, &args.how))
+        .map(|figure| spec(Experiment::find(figure)?, &args.how, &aged_images))
         .collect::<Result<Vec<_>>>()?;
     // Plans all experiments first, so that an invalid one fails before any runs.
     let plans = specs.iter().map(RunSpec::plan).collect::<Result<Vec<_>, _>>()?;
@@ -82,7 +84,7 @@ fn with_agings(experiment: Experiment, how: &HowToRun) -> Result<Experiment> {
     })
 }
 
-fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
+fn spec(experiment: Experiment, how: &HowToRun, aged_images: &AgedImages) -> Result<RunSpec> {
     let experiment = with_agings(experiment, how)?;
     let experiment = match &how.repo {
         Some(repository) => experiment.with_repository(&workload::git::local(repository, note)?)?,
@@ -94,6 +96,7 @@ fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
         work: how.work.work.clone(),
         store: how.store.named(),
         resume: how.resume,
+        aged_images: aged_images.clone(),
         subprocess: || super::bench::self_command("metadata-subprocess"),
         command: super::command_line(),
     })

@@ -316,6 +316,29 @@ fn read_error_lasts_until_cleared() {
 }
 
 #[test]
+fn kernel_knows_which_disks_rotate() {
+    if !is_available() {
+        return;
+    }
+    let session = begin();
+    for (model, rotates) in [("hdd-7200", "1"), ("smr", "1"), ("ssd-sata", "0")] {
+        let dir = in_memory();
+        let disk = make_with(&session, dir.path(), &DiskSettings::new(64 * MIB, model, Clock::Model));
+        let device = LoopDevice::attach_modelled(&session, &disk, 128).unwrap();
+        let (major, minor) = device.devno();
+        let setting = |name: &str| {
+            let path = format!("/sys/dev/block/{major}:{minor}/queue/{name}");
+            std::fs::read_to_string(path).unwrap().trim().to_owned()
+        };
+        assert_eq!(setting("rotational"), rotates, "{model}");
+        assert_eq!(setting("scheduler").contains("[mq-deadline]"), rotates == "1", "{model}");
+        assert_eq!(setting("read_ahead_kb"), "128", "{model}");
+        device.detach().unwrap();
+        disk.detach().unwrap();
+    }
+}
+
+#[test]
 fn full_backing_store_only_fails_requests() {
     if !is_available() {
         return;

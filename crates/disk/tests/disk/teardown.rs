@@ -62,6 +62,25 @@ fn loop_device_is_a_disk_and_leaves_nothing() {
 }
 
 #[test]
+fn read_ahead_holds_whatever_limits_requests() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = testing::dir_in_memory();
+    let image = Image::create(&dir.path().join("disk.img"), 16 << 20).unwrap();
+    let device = LoopDevice::attach(&session, image.path(), 0).unwrap();
+    let queue = Path::new("/sys/block").join(device.device().file_name().unwrap()).join("queue");
+    let read_ahead = || std::fs::read_to_string(queue.join("read_ahead_kb")).unwrap();
+    assert_eq!(read_ahead(), "0\n", "right after the attachment, which limits requests");
+    // Linux 6.18 raises it to 128.
+    std::fs::write(queue.join("max_sectors_kb"), "256").unwrap();
+    device.hold_read_ahead().unwrap();
+    assert_eq!(read_ahead(), "0\n");
+    device.detach().unwrap();
+}
+
+#[test]
 fn mounting_works_and_reports_errors() {
     if !is_root() {
         return;

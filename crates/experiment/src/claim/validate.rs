@@ -3,6 +3,7 @@
 use super::{At, Bounds, Claim, Place, Published};
 use crate::measure::known;
 use crate::spec::Experiment;
+use crate::validate::check_names;
 
 impl Experiment {
     /// Refuses a claim that makes no sense or cannot fail, including typos. `sides` are those that the experiment measures.
@@ -35,12 +36,7 @@ impl Experiment {
             ("fs", of_over(|over| &over.fs).chain(&claim.fs).collect(), &fs),
             ("option", of_over(|over| &over.option).chain(&claim.options).collect(), &options),
         ] {
-            if let Some(unknown) = named.into_iter().find(|name| !there.contains(&name.as_str())) {
-                return Err(format!(
-                    "{key} names {unknown:?}, which the experiment does not have; it has {}",
-                    quoted(there)
-                ));
-            }
+            check_names(key, named, there)?;
         }
         if !claim.order.is_empty() && self.ordered(claim).is_none() {
             return Err(
@@ -93,27 +89,33 @@ fn name_of<'o>(name: fn(&super::Over) -> &Option<String>) -> impl Fn(&'o super::
     move |over| name(over).as_ref()
 }
 
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
-}
-
 impl Claim {
     fn validate_value(&self) -> Result<(), String> {
-        let is_ranking = self.reorders || !self.order.is_empty();
+        let rankings = [self.reorders, self.keeps_order, !self.order.is_empty()];
         let has_value = !self.over.is_empty()
             || self.change
+            || self.either_way
             || self.correlates_with.is_some()
             || self.published.is_some();
-        if is_ranking && (has_value || self.trend.is_some() || (self.reorders && !self.order.is_empty())) {
-            return Err("order and reorders exclude each other, and leave no room for a value".to_owned());
+        let has_value = has_value || self.trend.is_some() || self.extreme.is_some();
+        if self.is_ranking() && (has_value || rankings.into_iter().filter(|is| *is).count() > 1) {
+            return Err("order, reorders and keeps_order exclude each other, and leave no room for a value"
+                .to_owned());
         }
-        if is_ranking && matches!(self.at, At::Place(Place::Least | Place::Greatest)) {
+        if self.is_ranking() && matches!(self.at, At::Place(Place::Least | Place::Greatest)) {
             return Err(
-                "order and reorders need one round for all: a number, \"first\" or \"last\"".to_owned()
+                "order, reorders and keeps_order need one round for all: a number, \"first\" or \"last\""
+                    .to_owned(),
             );
+        }
+        if self.extreme.is_some() && (self.any || self.correlates_with.is_some()) {
+            return Err("extreme excludes any and correlates_with".to_owned());
         }
         if self.change && self.correlates_with.is_none() && !self.is_quotient() {
             return Err("change needs over, or a measure that is a ratio".to_owned());
+        }
+        if self.either_way && (self.change || !self.is_quotient()) {
+            return Err("either_way needs over, or a measure that is a ratio, and excludes change".to_owned());
         }
         if self.correlates_with.is_some() && (self.change || !self.over.is_empty()) {
             return Err("correlates_with excludes over and change".to_owned());
@@ -128,11 +130,11 @@ impl Claim {
     }
 
     fn validate_bounds(&self) -> Result<(), String> {
-        if self.reorders || !self.order.is_empty() {
+        if self.is_ranking() {
             return Ok(());
         }
         if self.published.is_none() && self.trend.is_none() {
-            return Err("a claim needs published, trend, order or reorders".to_owned());
+            return Err("a claim needs published, trend, order, reorders or keeps_order".to_owned());
         }
         let of_published = match self.published {
             Some(Published::Range([low, high])) if low > high => {
@@ -211,6 +213,15 @@ published = 2.0
                 "at = \"least\"\nreorders = true",
                 "one round",
             ),
+            ("published = 2.0", "keeps_order = true", "no room"),
+            ("published = 2.0", "published = 2.0\neither_way = true\nchange = true", "excludes change"),
+            (
+                "over = [{ option = \"b\" }]\npublished = 2.0",
+                "reorders = true\nkeeps_order = true",
+                "exclude each other",
+            ),
+            ("published = 2.0", "published = 2.0\nany = true\nextreme = \"least\"", "excludes any"),
+            ("published = 2.0", "published = 2.0\nextreme = \"last\"", "extreme"),
             ("published = 2.0", "published = 2.0\nmissing = \"no disk\"", "no value"),
             ("published = 2.0", "published = 2.0\npooled = true", "correlates_with"),
             ("published = 2.0", "published = 2.0\ncorrelates_with = \"layout_score\"", "excludes"),

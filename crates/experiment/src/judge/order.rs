@@ -1,7 +1,7 @@
 //! Claims about an order.
 
 use super::verdict::{LineVerdict, Verdict};
-use super::{Judge, MARGIN, depends_on_disk, groups};
+use super::{Judge, depends_on_disk, groups, margin};
 use crate::claim::{Claim, Dimension};
 use crate::line::Line;
 use results::{Sample, Told, Words};
@@ -54,7 +54,7 @@ impl Judge<'_> {
         Ok((format!("{}: {}", claim.measure, measured.join(" ")), verdict))
     }
 
-    /// Whether two file systems change places from the unaged side, for each combination of the other coordinates.
+    /// Whether two file systems change places from the unaged side, or none do, for each combination of the other coordinates.
     pub(super) fn reorderings(&self, claim: &Claim, lines: &[&Line]) -> Vec<LineVerdict> {
         let groups = groups(lines.iter().copied(), Some(Dimension::Fs), depends_on_disk(claim)).into_iter();
         let of = |(name, group): (String, Vec<&Line>)| match self.changed_places(claim, &group) {
@@ -65,8 +65,10 @@ impl Judge<'_> {
                     [] => format!("{}: no file systems change places", claim.measure),
                     changed => format!("{}: {} change places", claim.measure, changed.join(", ")),
                 },
-                why: "holds if two file systems change places, both differences beyond their intervals"
-                    .to_owned(),
+                why: format!(
+                    "holds if {} file systems change places, all differences beyond their intervals",
+                    if claim.keeps_order { "no" } else { "two" }
+                ),
             },
             Err(why) => LineVerdict::untold(name, why),
         };
@@ -86,9 +88,10 @@ impl Judge<'_> {
                 }
             }
         }
+        let holds = |holds: bool| if holds { Verdict::Holds } else { Verdict::DoesNotHold };
         let verdict = match (changed.is_empty(), all_told) {
-            (false, _) => Verdict::Holds,
-            (true, true) => Verdict::DoesNotHold,
+            (false, _) => holds(claim.reorders),
+            (true, true) => holds(claim.keeps_order),
             (true, false) => Verdict::CannotBeTold,
         };
         Ok((changed, verdict))
@@ -103,10 +106,11 @@ impl Judge<'_> {
         };
         let ratio = sample(one)?.ratio_to(&sample(other)?);
         let ratio = ratio.ok_or_else(|| format!("{} is not positive", claim.measure))?;
+        let margin = margin(&claim.measure);
         Ok(match ratio.ends() {
             Some(_) => results::Verdict::on(&ratio, WORDS).told,
-            None if ratio.mean > 1.0 + MARGIN => Told::More,
-            None if ratio.mean < 1.0 / (1.0 + MARGIN) => Told::Less,
+            None if ratio.mean > 1.0 + margin => Told::More,
+            None if ratio.mean < 1.0 / (1.0 + margin) => Told::Less,
             None => Told::CannotBeTold,
         })
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::claim::{At, Bounds, Over, Place, Published};
+use crate::claim::{At, Bounds, Extreme, Over, Place, Published};
 use crate::{Axis, FailedCell};
 use results::measures;
 use run::checkpoint::CheckpointSide;
@@ -158,6 +158,52 @@ fn claims_are_judged_by_file_system_and_disk_and_the_worst_decides() {
 }
 
 #[test]
+fn rates_of_single_agings_tell_no_small_effect() {
+    let rate = measures::OPERATIONS_RATIO.name;
+    let verdict = |ratio: f64| {
+        let mut one = at("xfs", "hdd", "", 1, 0.5, 1.0);
+        one.values.insert(rate.to_owned(), ratio);
+        let claim = Claim { change: true, published: Some(Published::Figure(-0.13)), ..claim(rate) };
+        judge(&claim, &outcome(vec![one])).verdict
+    };
+    assert_eq!([0.95, 0.91, 0.88, 0.8].map(verdict), [CannotBeTold, CannotBeTold, Holds, TrendOnly]);
+}
+
+#[test]
+fn differences_either_way_hold_on_both_sides() {
+    let verdict = |cost: f64| {
+        let two = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0), at("xfs", "hdd", "", 9, 0.5, cost)]);
+        let over = vec![Over { at: Some(At::Place(Place::First)), ..Over::default() }];
+        let differ = Claim { over, either_way: true, trend: above(1.25), ..claim(COST) };
+        judge(&differ, &two).verdict
+    };
+    assert_eq!([0.5, 0.9, 1.2, 2.0].map(verdict), [Holds, DoesNotHold, DoesNotHold, Holds]);
+}
+
+#[test]
+fn extreme_of_all_lines_is_judged_alone() {
+    let four = [("ext4", 0.95), ("xfs", 0.9)].map(|(fs, cost)| {
+        ["hdd", "ssd"].map(|disk| at(fs, disk, "", 1, 0.5, if disk == "ssd" { cost } else { 1.2 }))
+    });
+    let mut four = outcome(four.concat());
+    let trend = Some(Bounds { above: Some(0.8), below: Some(1.0) });
+    let least = |published| Claim {
+        published: Some(Published::Range(published)),
+        trend,
+        extreme: Some(Extreme::Least),
+        ..claim(COST)
+    };
+    let judged = judge(&least([0.88, 0.92]), &four);
+    assert_eq!((judged.lines.len(), judged.verdict), (1, Holds), "{judged:?}");
+    assert_eq!(judged.measured(), "xfs, ssd: modelled_s_per_gib, round 1: 0.900");
+    assert_eq!(judge(&least([0.94, 0.96]), &four).verdict, TrendOnly, "ext4 does not make up for xfs");
+    let greatest = Claim { extreme: Some(Extreme::Greatest), ..least([0.88, 0.92]) };
+    assert_eq!(judge(&greatest, &four).verdict, DoesNotHold);
+    four.checkpoints[1].values.clear();
+    assert_eq!(judge(&least([0.88, 0.92]), &four).verdict, CannotBeTold, "the extreme may be missing");
+}
+
+#[test]
 fn values_are_divided_by_those_at_other_coordinates() {
     let side = |fs: &str, side: &str, option: &str, round, cost| CheckpointSide {
         side: side.to_owned(),
@@ -212,6 +258,14 @@ fn agings_are_judged_by_the_interval_of_their_mean() {
         (CannotBeTold, "trend: above 3.1: within the interval of 3 agings")
     );
     assert_eq!(judged(2.5, &costs([1.0, 3.0, 9.0])).verdict, CannotBeTold, "the agings differ too much");
+    let published = |published, trend, all: &Outcome| {
+        judge(&Claim { published: Some(published), trend, ..claim(COST) }, all).verdict
+    };
+    let (figure, range) = (Published::Figure(2.7), Published::Range([2.8, 4.0]));
+    assert_eq!(published(figure, above(1.0), &near), Holds);
+    assert_eq!(published(range, above(1.0), &near), TrendOnly, "a part of the interval is below");
+    assert_eq!(published(range, None, &near), CannotBeTold);
+    assert_eq!(published(Published::Range([4.0, 5.0]), None, &near), DoesNotHold);
 }
 
 #[test]
@@ -327,6 +381,13 @@ fn orders_change_only_with_differences_beyond_their_intervals() {
         judge(&reorders(true), &both)
             .measured()
             .contains("ssd: modelled_s_per_gib: ext4 and xfs change places")
+    );
+    let keeps = Claim { keeps_order: true, ..claim(COST) };
+    assert_eq!(verdicts(&keeps, &both), [Holds, DoesNotHold]);
+    assert_eq!(
+        judge(&keeps, &outcome(two("hdd", 50.5))).verdict,
+        Holds,
+        "the order of the means changed by chance"
     );
 }
 

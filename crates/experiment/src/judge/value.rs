@@ -1,10 +1,13 @@
 //! Claims about a value.
 
 use super::verdict::{LineVerdict, Verdict, told};
-use super::{Judge, MARGIN};
-use crate::claim::{At, Bounds, Claim, Over, Place, Published, TOLERANCE};
+use super::{Judge, margin};
+use crate::claim::{At, Bounds, Claim, Extreme, Over, Place, Published, TOLERANCE};
 use crate::line::Line;
 use results::{Estimate, measures};
+
+/// The name of a line, and its value or why it has none.
+type Named = (String, Result<(String, Estimate), String>);
 
 /// The coordinates of a value.
 #[derive(Clone)]
@@ -42,6 +45,10 @@ impl Judge<'_> {
         let what = self.description(claim);
         let relative = (!claim.over.is_empty()).then_some(&measures::AGING_RATIO);
         let measure = relative.or_else(|| measures::find(&claim.measure)).unwrap_or(&measures::AGING_RATIO);
+        // All agings by the direction of their mean: noise alone would otherwise be a difference.
+        if claim.either_way && values.iter().map(|value| value.ln()).sum::<f64>() < 0.0 {
+            values.iter_mut().for_each(|value| *value = value.recip());
+        }
         if claim.change {
             values.iter_mut().for_each(|value| *value -= 1.0);
         }
@@ -88,8 +95,19 @@ impl Judge<'_> {
             let other: Vec<String> = names.chain(at.map(round)).collect();
             words += &format!(" over {}", other.join(", "));
         }
-        words + if claim.change { ", change" } else { "" }
+        let told = if claim.either_way { ", either way" } else { "" };
+        words + if claim.change { ", change" } else { told }
     }
+}
+
+/// The line with the least or greatest mean, or the first without a value, because the extreme could be there.
+pub(super) fn extreme(extreme: Extreme, values: impl Iterator<Item = Named>) -> Option<Named> {
+    let rank = |value: &Result<(String, Estimate), String>| match (value, extreme) {
+        (Err(_), _) => f64::NEG_INFINITY,
+        (Ok((_, estimate)), Extreme::Least) => estimate.mean,
+        (Ok((_, estimate)), Extreme::Greatest) => -estimate.mean,
+    };
+    values.min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other)))
 }
 
 /// The verdict on the value of a line.
@@ -111,14 +129,17 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
         claim.published.map(|published| format!("published: {}", published.told())),
         trend.map(|trend| format!("trend: {}", trend.told())),
     ]);
-    let margin = MARGIN * claim.divisions().max(1) as f64;
+    let margin = margin(&claim.measure) * claim.divisions().max(1) as f64;
     let within = |bounds| within(estimate, bounds, claim.neutral().map(|neutral| (neutral, margin)));
     let follows = trend.map_or(Some(true), within);
     let equals = match claim.published {
         None => Some(true),
         Some(Published::Bound(bounds)) => within(bounds),
-        Some(Published::Range([low, high])) => Some((low..=high).contains(&estimate.mean)),
-        Some(Published::Figure(figure)) => Some((estimate.mean - figure).abs() <= TOLERANCE * figure.abs()),
+        Some(Published::Range(range)) => inside(estimate, range),
+        Some(Published::Figure(figure)) => {
+            let off = TOLERANCE * figure.abs();
+            inside(estimate, [figure - off, figure + off])
+        }
     };
     match (follows, equals) {
         (Some(false), _) => (Verdict::DoesNotHold, asked),
@@ -133,6 +154,16 @@ pub(super) fn on(claim: &Claim, estimate: &Estimate) -> (Verdict, String) {
             };
             (Verdict::CannotBeTold, format!("{asked}: {why}"))
         }
+    }
+}
+
+/// Whether a value is in a published range, ends included: its whole interval over the agings. `None` if only a part of the interval is.
+fn inside(estimate: &Estimate, [least, greatest]: [f64; 2]) -> Option<bool> {
+    let (low, high) = estimate.ends().unwrap_or((estimate.mean, estimate.mean));
+    match () {
+        () if least <= low && high <= greatest => Some(true),
+        () if high < least || greatest < low => Some(false),
+        () => None,
     }
 }
 

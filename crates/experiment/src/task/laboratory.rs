@@ -28,7 +28,7 @@ struct Laboratory {
     beside: Option<String>,
     /// Days of the history.
     days: u64,
-    /// Share of the file system in use by files at the end.
+    /// Share of the blocks for data that files use at the end.
     fullness: f64,
     /// Number of runs of the sequential benchmark, each with its files at other positions.
     placements: u32,
@@ -443,7 +443,7 @@ mod tests {
             let cell = Cell { name, fs: "ffs".to_owned(), variant, seed: 1, task: Arc::new(task.clone()) };
             Simulation { task: &task, cell: &cell, scale: &scale, models: Vec::new() }.run()
         };
-        assert_eq!(run(0.5).unwrap().len(), 1);
+        assert_eq!(run(0.3).unwrap().len(), 1);
         let failure = run(0.97).unwrap_err().to_string();
         assert!(failure.contains("operations of the history found no space; use a larger"), "{failure}");
     }

@@ -19,7 +19,7 @@ use run::Error;
 use run::checkpoint::ONLY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use snapshot::activity::ActivitySet;
+use snapshot::activity::{Action, ActivitySet};
 use trace::{Op, Source as _};
 use workload::snapshots::{Extracted, Options, Placement, ShortLived};
 
@@ -35,6 +35,8 @@ struct LaboratoryReplay {
     days: u64,
     /// Files that the history changes at the same time.
     concurrency: usize,
+    /// What the sizes of short-lived files in the replay are multiplied by.
+    short_lived_scale: u64,
 }
 
 impl Default for LaboratoryReplay {
@@ -44,6 +46,7 @@ impl Default for LaboratoryReplay {
             by: By::Day,
             days: ffs::HISTORY_DAYS,
             concurrency: 5,
+            short_lived_scale: 1,
         }
     }
 }
@@ -56,6 +59,9 @@ impl Task for LaboratoryReplay {
         match scale.last() {
             day if self.by == By::Day && day > self.days => {
                 Err(Error::Refused(format!("no day {day}: the history has {} days", self.days)))
+            }
+            _ if self.short_lived_scale == 0 => {
+                Err(Error::Refused("short_lived_scale must be at least 1".to_owned()))
             }
             _ if self.concurrency == 0 => Err(Error::Refused("concurrency must be at least 1".to_owned())),
             _ => Ok(()),
@@ -114,6 +120,17 @@ impl LaboratoryReplay {
             .map_err(|error| Error::Refused(error.to_string()))
     }
 
+    /// The built-in profiles of short-lived files, with sizes to scale.
+    fn short_lived_files(&self) -> ActivitySet {
+        let mut set = ActivitySet::builtin();
+        for event in set.profiles.iter_mut().flat_map(|profile| &mut profile.events) {
+            if let Action::Create { size, .. } = &mut event.action {
+                *size = size.saturating_mul(self.short_lived_scale);
+            }
+        }
+        set
+    }
+
     fn both(&self, at: &mut Measuring) -> Result<Both, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Failed(error.to_string());
         let seed = at.cell.seed;
@@ -124,7 +141,7 @@ impl LaboratoryReplay {
         let nightly = Nightly::new(real, self.days);
         let options = Options {
             placement: Placement::CylinderGroups { inodes_per_group: Some(u64::from(GROUP_INODES)) },
-            short_lived: Some(ShortLived::published(ActivitySet::builtin())),
+            short_lived: Some(ShortLived::published(self.short_lived_files())),
             ..Options::published(seed)
         };
         let mut source =

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Parameters of the benchmark in an experiment file. The defaults are those of the report (section 3).
+/// Parameters of the benchmark in an experiment file. The defaults are those of the report (section 2.2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Metadata {
@@ -49,6 +49,8 @@ struct Metadata {
     processes_max: Option<u64>,
     /// Whether an object is written before another is read.
     write_first: bool,
+    /// Whether the data sets are filled one after the other beforehand.
+    set_by_set: bool,
     /// Seconds after which a repeat starts no further iteration.
     stonewall_s: Option<u64>,
 }
@@ -67,6 +69,7 @@ impl Default for Metadata {
             processes: None,
             processes_max: None,
             write_first: true,
+            set_by_set: true,
             stonewall_s: None,
         }
     }
@@ -101,7 +104,7 @@ impl Task for Metadata {
     }
 
     fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
-        let images = at.images()?;
+        let images = at.images_of(self.written_bytes(at.scale, at.cell.seed))?;
         Benchmark { task: self, images, at }.run()
     }
 
@@ -127,6 +130,18 @@ impl Metadata {
         scale.rounds.iter().copied().filter(move |round| *round <= max)
     }
 
+    /// About as many bytes as the store of a disk holds at most: two blocks for each object written, and the journal. Blocks without data take no
+    /// space.
+    fn written_bytes(&self, scale: &Scale, seed: u64) -> u64 {
+        let objects = |round| {
+            let (processes, settings) = self.at(round, scale, seed);
+            let Settings { data_sets, precreate, iterations, repeats, .. } = settings;
+            (precreate + iterations * u64::from(repeats)) * u64::from(data_sets) * u64::from(processes)
+        };
+        let objects = self.rounds(scale).map(objects).max().unwrap_or(0);
+        (objects * 2 * self.object_bytes.next_multiple_of(4096) + (1 << 30)).min(scale.size_bytes)
+    }
+
     /// The processes of a round, and the settings of each.
     fn at(&self, round: u64, scale: &Scale, seed: u64) -> (u32, Settings) {
         let (processes, repeats) = match self.processes {
@@ -143,6 +158,7 @@ impl Metadata {
             object_size: SizeDistribution::Fixed(self.object_bytes),
             stonewall: after.map(|after| Stonewall { after, wear_out: false }),
             write_first: self.write_first,
+            set_by_set: self.set_by_set,
             seed,
             ..Settings::default()
         };
@@ -219,8 +235,10 @@ impl Benchmark<'_, '_> {
         let name = &self.at.identity.name;
         self.at.watch.phase(&format!("{name}: creating the file system, {processes} processes"), None);
         let target = fs::make(self.at.session, &mut volume, None)?;
-        let limit =
-            self.task.limit_bytes().map(|bytes| MemoryLimit::new(self.at.session, bytes)).transpose()?;
+        let bytes = self.task.limit_bytes();
+        let limit = bytes.map(|bytes| MemoryLimit::new(self.at.session, bytes)).transpose()?;
+        // The kernel allows a fifth of the free memory to be dirty, which was the limit as published, and is that of the machine here.
+        let dirty = bytes.map(|bytes| target.limit_dirty(bytes / 5)).transpose()?;
         let mut command = (self.at.subprocess)();
         limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
         let backend = Backend::posix(target.root().join("objects"));
@@ -238,6 +256,7 @@ impl Benchmark<'_, '_> {
         let (failed, phases) = (recorder.failed.take(), recorder.phases);
         failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;
         limit.map_or(Ok(()), MemoryLimit::remove)?;
+        drop(dirty);
         target.close()?;
         std::fs::remove_dir_all(&dir).map_err(Error::io("removing", &dir))?;
         Ok(phases)
@@ -332,17 +351,35 @@ fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> V
             Phase::Cleanup => one(measures::CLEANUP_OVER_PRECREATE.instance(), objects_per_s / precreate),
         }
     }
-    let mut repeats = of(Phase::Benchmark).map(rate);
-    if let Some(first) = repeats.next() {
-        let ratio = first / mean(repeats);
-        one(measures::FIRST_REPEAT_FACTOR.instance(), ratio.max(1.0 / ratio));
+    let repeats: Vec<f64> = of(Phase::Benchmark).map(rate).collect();
+    if let Some((first, others)) = repeats.split_first() {
+        one(measures::FIRST_REPEAT_OUTSIDE.instance(), outside(*first, others));
     }
     numbers.retain(|number| number.value.is_finite());
     numbers
+}
+
+/// The distance of a value from the range of others, over their mean; 0 within the range, not a number without others.
+fn outside(value: f64, others: &[f64]) -> f64 {
+    let least = others.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = others.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (least - value).max(value - greatest).max(0.0) / mean(others.iter().copied())
 }
 
 /// The mean; not a number if there is nothing.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, of) = values.fold((0.0, 0.0), |(sum, of), value| (sum + value, of + 1.0));
     sum / of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::outside;
+
+    #[test]
+    fn distance_is_from_the_range_of_the_others() {
+        let others = [8.0, 12.0];
+        assert_eq!([4.0, 8.0, 10.0, 17.0].map(|value| outside(value, &others)), [0.4, 0.0, 0.0, 0.5]);
+        assert!(outside(1.0, &[]).is_nan());
+    }
 }

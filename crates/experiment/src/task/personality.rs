@@ -1,23 +1,23 @@
-//! Personalities on aged file systems and their unaged copies (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
-//! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. Each round ages a separate image and copies it to
-//! each modelled disk, which sleeps its service times.
+//! Personalities on aged file systems and unaged ones (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
+//! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. An image is aged for each round, for all cells and figures
+//! that measure it, and copied to each modelled disk, which sleeps its service times.
 
 use super::{Measuring, NamedDisk, Task, TaskKind};
+use crate::aged_images::Aged;
 use crate::cell::Cell;
 use crate::spec::Scale;
 use bench::personality::{OperationKind, Personality, Plan, RunLength};
-use disk::Scratch;
 use disk::model::Model;
-use fs::Location;
+use fs::{Location, VolumeConfig};
 use results::{Measurement, measures};
 use run::SUBJECTS;
 use run::age;
-use run::aged_pair::{self, AgedPair, Subject};
+use run::aged_pair::{self, AgedPair, Subject, UnagedSide};
 use run::personality::{QUANTILES, Working, bench_error, numbers};
-use run::{AgeSpec, Error, ProfileResult};
+use run::{AgeSpec, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::Method;
@@ -33,11 +33,8 @@ struct OnAged {
     profile: String,
     /// How the operations of the aging are chosen.
     method: Method,
-    /// What the aged file system is compared with.
-    unaged: Unaged,
-    /// Maximum number of overwrites, whatever the round: a profile with young files is reached long before one with old files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    most_overwrites: Option<f64>,
+    /// What the aged file system is compared with; published is an empty one (§9).
+    unaged: UnagedSide,
     /// Fullness before the run, as a share of the capacity.
     fullness: f64,
     /// Factor for the number of files of the personality.
@@ -56,8 +53,7 @@ impl Default for OnAged {
             personality: "fileserver".to_owned(),
             profile: "agrawal".to_owned(),
             method: Method::Greedy,
-            unaged: Unaged::Empty,
-            most_overwrites: None,
+            unaged: UnagedSide::Empty,
             fullness: 0.8,
             scale: 1.0,
             threads: None,
@@ -65,16 +61,6 @@ impl Default for OnAged {
             time_s: 60.0,
         }
     }
-}
-
-/// The file system that an aged one is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Unaged {
-    /// A freshly made one, as published (§9).
-    Empty,
-    /// One with the same files, copied.
-    Copy,
 }
 
 inventory::submit!(TaskKind::new::<OnAged>("personality", operation_measures));
@@ -110,8 +96,7 @@ impl Task for OnAged {
     }
 
     fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
-        let images = at.images()?;
-        at.record_each(|at, round| Run { task: self, images: &images, at }.measure(round))
+        at.record_each(|at, round| Run { task: self, at }.measure(round))
     }
 
     fn method(&self, scale: &Scale) -> (&'static str, String) {
@@ -141,9 +126,6 @@ impl OnAged {
                 self.time_s
             )));
         }
-        if let Some(most) = self.most_overwrites.filter(|most| !(*most > 0.0 && most.is_finite())) {
-            return Err(Error::Refused(format!("most_overwrites = {most} must be above 0")));
-        }
         if !(self.scale > 0.0 && self.scale <= 1000.0) {
             return Err(Error::Refused(format!("scale = {} must be above 0 and at most 1000", self.scale)));
         }
@@ -171,103 +153,75 @@ impl OnAged {
 /// A file system to age, and to measure on each disk.
 struct Run<'t, 'a> {
     task: &'t OnAged,
-    /// Directory for images and disks.
-    images: &'t Scratch,
     at: &'t mut Measuring<'a>,
 }
 
 impl Run<'_, '_> {
     /// Ages the file system, and returns the measurements on all disks.
     fn measure(&mut self, round: u64) -> Result<Vec<Measurement>, Error> {
-        let name = format!("round-{round}");
-        let aged = self.age(&name, round)?;
         let task = self.task;
+        let images = self.at.aged_images;
+        let aged = images.get(self.identity(round)?, || self.age(round))?;
         let personality = task.personality()?;
         let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
         let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
         let (dirty_bytes, seed) = (task.dirty_bytes, self.at.cell.seed);
         let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
-        let mut measured: Vec<Measurement> = [
-            (measures::FULLNESS, aged.fullness),
-            (measures::OVERWRITES, aged.overwrites),
-            (measures::AGE_RMS_ERROR, aged.age_rms_error),
-        ]
-        .map(|(measure, value)| measure.once(SUBJECTS[0], value))
-        .into();
-        let on = Subject::Aged { work: self.images.path().to_owned(), name: name.clone() };
-        let has_copy = self.at.scale.unaged && task.unaged == Unaged::Copy;
-        measured.extend(self.each_side(&work, (&on, SUBJECTS[0]), has_copy)?);
-        self.discard(&name)?;
-        if self.at.scale.unaged && task.unaged == Unaged::Empty {
-            let name = format!("empty-{round}");
-            let mut volume = self.at.cell.volume(self.at.scale.size_bytes, self.image(&name), None)?;
-            fs::make(self.at.session, &mut volume, None)?.close()?;
-            let on = Subject::Alone { path: self.path(&name), work: None };
-            measured.extend(self.each_side(&work, (&on, SUBJECTS[1]), false)?);
-            self.discard(&name)?;
-        }
-        Ok(measured)
-    }
-
-    /// The measurements of a file system of this side, with or without its copy, on all disks.
-    fn each_side(
-        &mut self,
-        work: &Working,
-        (on, side): (&Subject, &str),
-        has_copy: bool,
-    ) -> Result<Vec<Measurement>, Error> {
-        let mut measured = Vec::new();
-        for NamedDisk { name: named, model } in self.at.disks {
-            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), work.personality.name);
-            let pair_plan = aged_pair::Plan::benchmark(None, on, has_copy, Some(named));
+        let mut measured = aged.measured.clone();
+        let on = Subject::Aged { work: aged.images.path().to_owned(), name: aged.name.clone() };
+        let unaged = self.at.scale.unaged.then_some(task.unaged);
+        for NamedDisk { name: disk, model } in self.at.disks {
+            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), personality.name);
+            let pair_plan = aged_pair::Plan::benchmark(None, &on, unaged, Some(disk));
             let each = |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| work.once(turn));
-            let gave = aged_pair::measure(&pair_plan, self.at.watch, each)?;
-            for (subject, runs) in &gave.result {
-                // A side without the other has no name.
-                let side = if subject.is_empty() { side } else { subject };
-                let repetitions = (1..).zip(runs);
+            for (subject, runs) in aged_pair::measure(&pair_plan, self.at.watch, each)?.result {
+                // The aged side without the other has no name.
+                let side = if subject.is_empty() { SUBJECTS[0] } else { subject };
+                let repetitions = (1..).zip(&runs);
                 measured.extend(repetitions.flat_map(|(at, run)| numbers(run, side, at, Some(model.name()))));
             }
         }
         Ok(measured)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.images.path().join(format!("{name}.img"))
+    /// What the aged file system of a round depends on.
+    fn identity(&self, round: u64) -> Result<String, Error> {
+        let OnAged { profile, method, fullness, .. } = self.task;
+        let volume = self.volume(Path::new(""))?;
+        Ok(json!([volume, profile, method, fullness, round, self.at.cell.seed]).to_string())
     }
 
-    fn image(&self, name: &str) -> Location {
-        Location::Image(self.path(name))
+    fn volume(&self, image: &Path) -> Result<VolumeConfig, Error> {
+        self.at.cell.volume(self.at.scale.size_bytes, Location::Image(image.to_owned()), None)
     }
 
-    fn discard(&self, name: &str) -> Result<(), Error> {
-        let image = self.path(name);
-        std::fs::remove_file(&image).map_err(Error::io("removing", &image))
-    }
-
-    /// Ages a file system named `name`, in an image, and returns what the aging reached.
-    fn age(&mut self, name: &str, round: u64) -> Result<ProfileResult, Error> {
-        let (cell, size_bytes) = (self.at.cell, self.at.scale.size_bytes);
-        let location = self.image(name);
+    /// Ages a file system in an image.
+    fn age(&mut self, round: u64) -> Result<Aged, Error> {
+        let (cell, images, name) = (self.at.cell, self.at.images()?, format!("round-{round}"));
         self.at.watch.phase(&format!("{}: aging", cell.name), None);
-        let overwrites = self.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64);
         let workload = ByProfile {
             profile: profile::load(&self.task.profile)?,
             method: self.task.method,
             fullness: Some(self.task.fullness),
-            overwrites: Some(overwrites),
+            overwrites: Some(round as f64),
         };
-        let volume = cell.volume(size_bytes, location, None)?;
-        let work = self.images.path().to_owned();
-        let spec = AgeSpec::new(name, work, volume, Arc::new(workload), cell.seed, self.at.command);
-        let aged = age(&spec, self.at.watch)?.profile.expect("it is aged by a profile");
-        match aged.failures.first() {
-            None => Ok(aged),
-            Some(first) => Err(Error::Failed(format!(
+        let volume = self.volume(&images.path().join(format!("{name}.img")))?;
+        let work = images.path().to_owned();
+        let spec = AgeSpec::new(&name, work, volume, Arc::new(workload), cell.seed, self.at.command);
+        let reached = age(&spec, self.at.watch)?.profile.expect("it is aged by a profile");
+        if let Some(first) = reached.failures.first() {
+            return Err(Error::Failed(format!(
                 "{} operations of the aging failed, so it is not aged as asked for: {}, first {}; use a larger file system or a lower fullness",
-                aged.errors, first.error, first.first
-            ))),
+                reached.errors, first.error, first.first
+            )));
         }
+        let measured = [
+            (measures::FULLNESS, reached.fullness),
+            (measures::OVERWRITES, reached.overwrites),
+            (measures::AGE_RMS_ERROR, reached.age_rms_error),
+        ];
+        let measured = measured.map(|(measure, value)| measure.once(SUBJECTS[0], value)).into();
+        Ok(Aged { images, name, measured })
     }
 }
 
@@ -293,7 +247,6 @@ mod tests {
             (OnAged::default(), "smaller scale"),
             (OnAged { fullness: 1.0, ..small.clone() }, "fullness"),
             (OnAged { time_s: 0.0, ..small.clone() }, "time_s"),
-            (OnAged { most_overwrites: Some(0.0), ..small.clone() }, "most_overwrites"),
             (OnAged { scale: -1.0, ..small.clone() }, "scale"),
             (OnAged { personality: "nobody".to_owned(), ..small.clone() }, "nobody"),
             (OnAged { profile: "nobody".to_owned(), ..small.clone() }, "nobody"),

@@ -1,7 +1,7 @@
-//! How exactly aging meets a profile (Kadekodi, Nagarajan and Gibson 2017, Figures 2, 3 and 7 and Table 2): how much churn and time it takes
-//! to approach a profile, and how the free space of a file system aged to the profile of a naturally aged one compares with the original.
+//! How exactly aging meets a profile (Kadekodi, Nagarajan and Gibson 2017, Figures 2 and 3 and Table 2): how much churn and time it takes
+//! to approach a profile, and the free space that it leaves; with the profile of a naturally aged file system, beside that of the original.
 
-mod nature;
+mod free_space;
 
 use super::{Measuring, NamedDisk, Rounds, Task, TaskKind};
 use crate::cell::Cell;
@@ -82,9 +82,6 @@ impl Task for ProfileAccuracy {
             (By::Operations | By::Age, _) if last > 100 => {
                 refuse("with by = \"operations\" and by = \"age\", rounds are percentages: use at most 100")
             }
-            (By::FreeExtent | By::NewFile, false) => {
-                refuse("free extents need a real file system to compare with: use profile = \"nature\"")
-            }
             (_, true) => Ok(()),
             (_, false) => profile::load(&self.profile).map(drop).map_err(Error::from),
         }
@@ -102,7 +99,7 @@ impl Task for ProfileAccuracy {
             match self.by {
                 By::Operations => run.convergence(),
                 By::Age => run.ages(),
-                By::FreeExtent | By::NewFile => run.compare_with_nature(),
+                By::FreeExtent | By::NewFile => run.free_space(),
             }
         })
     }
@@ -112,7 +109,7 @@ impl Task for ProfileAccuracy {
     }
 
     fn sides(&self) -> &'static [&'static str] {
-        &[ONLY, nature::SIDES[0], nature::SIDES[1], nature::SIDES[2], PROFILE]
+        &[ONLY, free_space::SIDES[0], free_space::SIDES[1], free_space::SIDES[2], PROFILE]
     }
 }
 
@@ -141,45 +138,40 @@ impl Run<'_, '_> {
     /// The distance from the profile, the churn and the time after each share of the operations.
     fn convergence(&mut self) -> Result<Rounds, Error> {
         let rounds = self.at.scale.rounds.clone();
-        self.age(&rounds, |found, round, _, numbers| {
-            found.insert(round, numbers);
-        })
+        let states = self.age(&rounds)?;
+        Ok(rounds.into_iter().zip(states.iter().map(State::numbers)).collect())
     }
 
     /// The ages of all files after the aging beside those of the profile; and its other numbers, which are the same for all ages.
     fn ages(&mut self) -> Result<Rounds, Error> {
-        let rounds = self.at.scale.rounds.clone();
         let ages = profile::load(&self.task.profile)?.age.upper;
-        self.age(&[100], |found, _, reached, numbers| {
-            for &percent in &rounds {
-                let mut of_age = numbers.clone();
-                of_age.extend(age_shares(&ages, &reached.age, percent));
-                found.insert(percent, of_age);
-            }
-        })
+        let end = self.age(&[100])?.pop().expect("one share has one state");
+        let of_age = |&percent: &u64| {
+            let mut numbers = end.numbers();
+            numbers.extend(age_shares(&ages, &end.reached.age, percent));
+            (percent, numbers)
+        };
+        Ok(self.at.scale.rounds.iter().map(of_age).collect())
     }
 
-    /// Ages a fresh file system, and calls `add` after each of these shares of the operations, in percent.
-    fn age(
-        &mut self,
-        percents: &[u64],
-        mut add: impl FnMut(&mut Rounds, u64, &AgingStats, Vec<Measurement>),
-    ) -> Result<Rounds, Error> {
+    /// Ages a fresh file system, and returns its states after these shares of the operations, in percent.
+    fn age(&mut self, percents: &[u64]) -> Result<Vec<State>, Error> {
         let task = self.task;
         let profile = profile::load(&task.profile)?;
         let conditions = task.conditions(profile, self.at.scale.size_bytes, task.fullness, self.at.cell.seed);
         let mut aging = Aging::begin(&conditions)?;
         let target = self.fresh("aged", Some(aging.inodes))?;
-        let mut found = Rounds::new();
+        let mut states = Vec::new();
         for &percent in percents {
             self.at.watch.phase(&format!("{}: {percent} % of the operations", self.at.identity.name), None);
             let reached = aging.advance(target.as_ref(), percent, self.at.watch)?;
-            let minutes = aging.replay_s / 60.0 / (self.at.scale.size_bytes as f64 / (1_u64 << 30) as f64);
-            add(&mut found, percent, &reached, numbers(&reached, aging.bound_overwrites, minutes));
+            let minutes_per_gib =
+                aging.replay_s / 60.0 / (self.at.scale.size_bytes as f64 / (1_u64 << 30) as f64);
+            states.push(State { reached, bound_overwrites: aging.bound_overwrites, minutes_per_gib });
         }
         target.close()?;
         self.discard("aged")?;
-        Ok(found)
+        Ok(states)
     }
 
     /// Creates a fresh file system with space for `inodes` files and directories.
@@ -205,25 +197,35 @@ fn age_shares(ages: &[f64], fit: &Fit, percent: u64) -> [Measurement; 2] {
     let bins = ages.partition_point(|age| age / oldest <= percent as f64 / 100.0);
     let reached = (0..bins).map(|bin| fit.actual_share(bin)).sum();
     [
-        measures::AGE_SHARE.once(nature::SIDES[2], reached),
+        measures::AGE_SHARE.once(free_space::SIDES[2], reached),
         measures::AGE_SHARE.once(PROFILE, fit.target[..bins].iter().sum()),
     ]
 }
 
-fn numbers(reached: &AgingStats, bound: f64, minutes: f64) -> Vec<Measurement> {
-    let one = |measure: Measure, value| measure.once(ONLY, value);
-    vec![
-        one(measures::FULLNESS, reached.fullness),
-        one(measures::OVERWRITES, reached.overwrites),
-        one(measures::BOUND_OVERWRITES, bound),
-        one(measures::OVERWRITES_OVER_BOUND, reached.overwrites / bound),
-        one(measures::AGING_OPERATIONS, reached.operations as f64),
-        one(measures::AGE_RMS_ERROR, reached.age.rms_error()),
-        one(measures::SIZE_RMS_ERROR, reached.size.rms_error()),
-        one(measures::DEPTH_RMS_ERROR, reached.depth.rms_error()),
-        one(measures::FIT_P_VALUE, reached.p_value()),
-        one(measures::AGING_MINUTES_PER_GIB, minutes),
-    ]
+/// The state of an aging after a share of its operations.
+struct State {
+    reached: AgingStats,
+    bound_overwrites: f64,
+    minutes_per_gib: f64,
+}
+
+impl State {
+    fn numbers(&self) -> Vec<Measurement> {
+        let State { reached, bound_overwrites, minutes_per_gib } = self;
+        let one = |measure: Measure, value| measure.once(ONLY, value);
+        vec![
+            one(measures::FULLNESS, reached.fullness),
+            one(measures::OVERWRITES, reached.overwrites),
+            one(measures::BOUND_OVERWRITES, *bound_overwrites),
+            one(measures::OVERWRITES_OVER_BOUND, reached.overwrites / bound_overwrites),
+            one(measures::AGING_OPERATIONS, reached.operations as f64),
+            one(measures::AGE_RMS_ERROR, reached.age.rms_error()),
+            one(measures::SIZE_RMS_ERROR, reached.size.rms_error()),
+            one(measures::DEPTH_RMS_ERROR, reached.depth.rms_error()),
+            one(measures::FIT_P_VALUE, reached.p_value()),
+            one(measures::AGING_MINUTES_PER_GIB, *minutes_per_gib),
+        ]
+    }
 }
 
 /// An aging in progress, in percent of its operations. Uses one thread, because the order of writes determines the layout.

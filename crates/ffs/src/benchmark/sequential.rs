@@ -9,6 +9,7 @@ use crate::layout::Layout;
 use crate::measure::LayoutScore;
 use crate::volume::Volume;
 use disk::model::Model;
+use rayon::prelude::*;
 use serde::Serialize;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
@@ -79,7 +80,10 @@ pub fn sequential<A: Allocator>(
     sizes: &[u64],
     placements: u32,
 ) -> Result<Vec<SequentialPoint>, Error> {
-    sizes.iter().map(|&file_bytes| point(volume, model, file_bytes, placements)).collect()
+    // A copy for each thread: allocators remember where they last looked, so that threads can't share one.
+    let point = |volume: &mut Volume<A>, &file_bytes: &u64| point(volume, model, file_bytes, placements);
+    let points: Vec<_> = sizes.par_iter().map_with(volume.clone(), point).collect();
+    points.into_iter().collect()
 }
 
 fn point<A: Allocator>(

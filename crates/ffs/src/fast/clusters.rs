@@ -1,8 +1,8 @@
 //! Clustering: blocks written together are moved, before they reach the disk, to a place where they are contiguous.
 //!
 //! 4.4BSD does so while a cluster of dirty buffers grows: as soon as a newly allocated block does not follow its predecessor, the cluster
-//! so far is moved to a run that holds it. Here the cluster is examined once: when it is full, when the write ends, or where another section
-//! starts. It gets the same run, unless the first blocks had found a run that was too short for the rest.
+//! so far is moved to a run that holds it; the next write call goes on with it. Here the cluster is examined when it is full, when a write ends, or
+//! where another section starts. It gets the same run, unless the first blocks had found a run that was too short for the rest.
 
 use super::FastFs;
 use super::groups::MOST_CLUSTER;
@@ -85,25 +85,21 @@ impl<P: Policy> FastFs<P> {
         })
     }
 
-    /// Moves the blocks `first..end` of the file, and `tail` fragments behind them, to a contiguous place, preferably in the group of the
-    /// block `preferred` and behind it. Does nothing if the last block is in another group than the first: then the file has changed
-    /// groups on purpose.
-    pub(super) fn gather(&mut self, file: &mut Layout, first: u32, end: u32, tail: u32, preferred: u32) {
-        let (from, to) = (first * FRAGMENTS, end * FRAGMENTS + tail);
+    /// Moves the blocks `first..end` of the file to a contiguous place, preferably in the group of the block `preferred` and behind it. Does nothing
+    /// if the last block is in another group than the first: then the file has changed groups on purpose.
+    pub(super) fn gather(&mut self, file: &mut Layout, first: u32, end: u32, preferred: u32) {
+        let (from, to) = (first * FRAGMENTS, end * FRAGMENTS);
         let (begin, together) = file.find(from).expect("a cluster has blocks");
         let (last, _) = file.find((end - 1) * FRAGMENTS).expect("a cluster has blocks");
         let moves = together < to - from
             && self.groups.group_of(begin / FRAGMENTS) == self.groups.group_of(last / FRAGMENTS);
-        let len = end - first + u32::from(tail > 0);
+        let len = end - first;
         if !moves || len > self.groups.geometry().cluster_blocks {
             return;
         }
         let group = self.groups.group_of(preferred);
         let Some(place) = self.cluster_place(group, Some(preferred), len) else { return };
-        self.groups.take_blocks(place, end - first);
-        if tail > 0 {
-            self.groups.take_exactly(place + (end - first), 0, tail);
-        }
+        self.groups.take_blocks(place, len);
         let groups = &mut self.groups;
         file.remove_range(from, to, |start, len| groups.give(start, len));
         file.insert(Extent { logical: from, start: place * FRAGMENTS, len: to - from });

@@ -72,19 +72,37 @@ impl<P: Policy> FastFs<P> {
             self.append_blocks(file, first, preferred, free);
             return Ok(first + free);
         }
-        let end = end.min(first + geometry.cluster_blocks);
+        let begin = first - self.open_cluster(file, first);
+        let end = end.min(begin + geometry.cluster_blocks);
         let is_new = file.end() <= first * FRAGMENTS;
         let behind = if is_new { self.add_indirect(file, first, preferred)? } else { None };
         let preferred = behind.unwrap_or(preferred);
-        let gathers = grows && end <= whole_end && end - first > 1;
-        if gathers && self.write_gathered(file, first, end, preferred) {
+        let gathers = grows && end <= whole_end && end - begin > 1;
+        if gathers && begin == first && self.write_gathered(file, first, end, preferred) {
             return Ok(end);
         }
-        let preferred = self.fill(file, first, end, preferred)?;
+        let filled = self.fill(file, first, end, preferred)?;
         if gathers {
-            self.gather(file, first, end, 0, preferred);
+            let preferred = if begin == first {
+                filled
+            } else if self.moves_on(begin) {
+                // A section keeps its group.
+                file.find(begin * FRAGMENTS).map_or(filled, |(at, _)| at / FRAGMENTS)
+            } else {
+                self.preferred(file, begin)
+            };
+            self.gather(file, begin, end, preferred);
         }
         Ok(end)
+    }
+
+    /// The number of blocks directly before `block`, at most, that belong to its cluster and are written: 4.4BSD goes on with a cluster in the next
+    /// write call. Clusters are counted from the start of a section.
+    fn open_cluster(&self, file: &Layout, block: u32) -> u32 {
+        let geometry = self.groups.geometry();
+        let before = (block - section_begin(block, geometry.section_blocks)) % geometry.cluster_blocks;
+        let is_written = |&block: &u32| file.find(block * FRAGMENTS).is_some();
+        (block - before..block).rev().take_while(is_written).count() as u32
     }
 
     /// The number of blocks, in whole clusters or all up to `end`, that are free and contiguous at the preferred block. None of these clusters
@@ -98,7 +116,9 @@ impl<P: Policy> FastFs<P> {
             return 0;
         }
         let run = self.groups.run_at(preferred, end - first);
-        let run = if run == end - first { run } else { run - run % self.groups.geometry().cluster_blocks };
+        let open = self.open_cluster(file, first);
+        let part = (open + run) % self.groups.geometry().cluster_blocks;
+        let run = if run == end - first { run } else { run.saturating_sub(part) };
         if u64::from(run * FRAGMENTS) <= self.available_fragments() { run } else { 0 }
     }
 
@@ -207,35 +227,14 @@ impl<P: Policy> FastFs<P> {
             return Err(NoSpace);
         }
         let follows = self.policy.tail_follows_block() && block > 0;
-        let place = if follows && self.tail_fits(preferred, len) {
+        let place = if follows && self.groups.is_free(preferred) {
             self.groups.take_exactly(preferred, 0, len);
             preferred * FRAGMENTS
         } else {
             self.take_fragments(preferred, len)?
         };
         file.insert(Extent { logical: block * FRAGMENTS, start: place, len });
-        if follows && place != preferred * FRAGMENTS && self.policy.reallocates_clusters() {
-            self.gather_with_tail(file, block, len);
-        }
         Ok(())
-    }
-
-    /// Whether the first `len` fragments of the block are free.
-    fn tail_fits(&self, block: u32, len: u32) -> bool {
-        block < self.groups.geometry().blocks && self.groups.free_mask(block).trailing_ones() >= len
-    }
-
-    /// Moves the last cluster of the file to a place where its tail fits behind it.
-    fn gather_with_tail(&mut self, file: &mut Layout, block: u32, tail: u32) {
-        let most = self.groups.geometry().cluster_blocks;
-        // Clusters start at multiples of their length, as they were written, or behind a hole.
-        let begin = (block - 1) / most * most;
-        let holds = |&block: &u32| file.find(block * FRAGMENTS).is_some();
-        let blocks = (begin..block).rev().take_while(holds).count() as u32;
-        if blocks > 0 && blocks < most {
-            let preferred = self.preferred(file, block - blocks);
-            self.gather(file, block - blocks, block, tail, preferred);
-        }
     }
 
     fn take_fragments(&mut self, preferred: u32, len: u32) -> Result<u32, NoSpace> {
@@ -294,11 +293,16 @@ impl<P: Policy> FastFs<P> {
     }
 }
 
-/// The end of this block's section: the direct blocks, then the blocks of each indirect block or a part of them.
-fn section_end(block: u32, section_blocks: u32) -> u32 {
+/// The first block of this block's section: of the direct blocks, then of the blocks of each indirect block or a part of them.
+fn section_begin(block: u32, section_blocks: u32) -> u32 {
     let length = PER_INDIRECT.min(section_blocks);
-    match block.checked_sub(DIRECT) {
-        None => DIRECT,
-        Some(behind) => DIRECT + (behind / length + 1) * length,
+    block.checked_sub(DIRECT).map_or(0, |behind| DIRECT + behind / length * length)
+}
+
+/// The end of this block's section.
+fn section_end(block: u32, section_blocks: u32) -> u32 {
+    match block {
+        0..DIRECT => DIRECT,
+        _ => section_begin(block, section_blocks) + PER_INDIRECT.min(section_blocks),
     }
 }

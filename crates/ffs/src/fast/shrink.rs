@@ -32,7 +32,7 @@ impl<P: Policy> FastFs<P> {
 
 /// The number of fragments of a file of `size` bytes without holes: the end uses as few as possible in a direct block, else a whole
 /// block.
-pub(super) fn kept_fragments(size: u64) -> u32 {
+pub(crate) fn kept_fragments(size: u64) -> u32 {
     let blocks = size.div_ceil(BLOCK_BYTES);
     let kept = if blocks > u64::from(DIRECT) {
         blocks * u64::from(FRAGMENTS)

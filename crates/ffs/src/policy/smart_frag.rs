@@ -3,7 +3,7 @@
 use super::Policy;
 use crate::simulation::PolicyKind;
 
-/// The fragments at the end of a file are placed directly behind its last block if possible, and move with its cluster.
+/// The fragments at the end of a file are placed directly behind its last block if that block is free, else as in 4.4BSD.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SmartFrag;
 

@@ -90,21 +90,34 @@ fn clusters_move_to_a_run_that_fits() {
 }
 
 #[test]
+fn cluster_goes_on_in_the_next_write() {
+    // The second block is found at 70, so both move to 80; the third follows.
+    let mut volume = combed(Baseline);
+    apply(&mut volume, &[create(1, 8 * KB), append(1, 8 * KB), append(1, 8 * KB)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(80), 24)]);
+    // A ninth block begins another cluster: file 2 is behind the first one, which stays.
+    let mut volume = combed(Baseline);
+    apply(&mut volume, &[create(1, 64 * KB), create(2, 64 * KB), append(1, 8 * KB)]);
+    assert_eq!(extents_of(&volume, 1)[0], (0, block(82), 64));
+    assert_eq!(extents_of(&volume, 1).len(), 2);
+}
+
+#[test]
 fn file_end_is_separate_or_adjacent_by_policy() {
     // 9 KB: a block at 68, and a fragment that goes to the run behind the root's, 529.
     let mut volume = combed(Baseline);
     apply(&mut volume, &[create(1, 9 * KB)]);
     assert_eq!(extents_of(&volume, 1), [(0, block(68), 8), (8, 529, 1)]);
     assert_eq!(measure(&volume).layout_score_others, Some(0.0));
-    // SmartFrag finds no free fragment behind block 68, so both move to the next two contiguous free blocks, 80 and 81.
+    // Block 69 behind it is not free, so SmartFrag does the same; it divides block 83, which is behind a cluster of three.
     let mut volume = combed(SmartFrag);
-    apply(&mut volume, &[create(1, 9 * KB)]);
-    assert_eq!(extents_of(&volume, 1), [(0, block(80), 9)]);
-    assert_eq!(measure(&volume).layout_score_others, Some(1.0));
-    // The next file end cannot use the rest of block 81, as that is not behind its own block: 82, then 83.
-    apply(&mut volume, &[create(2, 24 * KB), create(3, 9 * KB)]);
-    assert_eq!(extents_of(&volume, 2), [(0, block(82), 24)]);
-    assert_eq!(extents_of(&volume, 3), [(0, block(85), 9)]);
+    apply(&mut volume, &[create(1, 9 * KB), create(2, 25 * KB)]);
+    assert_eq!(extents_of(&volume, 1), [(0, block(68), 8), (8, 529, 1)]);
+    assert_eq!(extents_of(&volume, 2), [(0, block(80), 25)]);
+    // The rest of block 83 is for file ends that do not follow their block, though a run of six at 530 is shorter: the next end has seven
+    // fragments.
+    apply(&mut volume, &[create(3, 15 * KB)]);
+    assert_eq!(extents_of(&volume, 3), [(0, block(70), 8), (8, block(83) + 1, 7)]);
 }
 
 #[test]

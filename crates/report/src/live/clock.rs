@@ -40,6 +40,21 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Formats a value in human units: bytes and rates of bytes with their unit, other numbers without.
+pub fn value(value: f64, unit: &str) -> String {
+    let bytes = || input::bytes(value.max(0.0) as u64);
+    match unit {
+        "B" => bytes(),
+        "B/s" => format!("{}/s", bytes()),
+        _ => number(value),
+    }
+}
+
+/// The unit that [`value`] does not write.
+pub fn remaining_unit(unit: &str) -> &str {
+    if matches!(unit, "B" | "B/s") { "" } else { unit }
+}
+
 /// Groups digits by three, separated by thin spaces.
 fn grouped(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("−", digits));
@@ -58,6 +73,14 @@ mod tests {
         assert_eq!(stamp(f64::MAX), "9999-12-31T23:59:59Z");
         assert_eq!([stamp(-1.0), stamp(f64::NAN)], ["1970-01-01T00:00:00Z"; 2]);
         assert_eq!(time("2038-01-19T03:14:07Z"), "2038-01-19 03:14:07 UTC");
+    }
+
+    #[test]
+    fn bytes_are_in_human_units() {
+        let written = |unit| (value(1_048_576.0, unit), remaining_unit(unit));
+        assert_eq!(written("B"), ("1 MiB".to_owned(), ""));
+        assert_eq!(written("B/s"), ("1 MiB/s".to_owned(), ""));
+        assert_eq!(written("files"), ("1\u{202f}048\u{202f}576".to_owned(), "files"));
     }
 
     #[test]

@@ -97,6 +97,11 @@ fn meaning(state: &str) -> Option<&'static str> {
     }
 }
 
+/// A table whose rows are cards on a phone.
+fn cards(html: &mut Html, caption: &str, columns: &[(&str, &str)], rows: impl FnOnce(&mut Html)) {
+    html.el("div", &[("class", "cards")], |html| html.table(caption, columns, rows));
+}
+
 /// A time, for people and for programs.
 fn time(html: &mut Html, stamp: &str) {
     html.leaf("time", &[("datetime", stamp)], super::clock::time(stamp));

@@ -13,6 +13,7 @@ macro_rules! measures {
                 by_disk: false,
                 topic: None,
                 always: false,
+                rate: false,
                 doc: concat!($($doc),+).trim_ascii(),
             }
             $(.$flag())*;

@@ -1,7 +1,7 @@
 //! The table of measures. Costs are seconds per GiB of allocated bytes of the read files; a share is between 0 and 1.
 //!
 //! The flags behind a measure say where else it is shown: its topic in comparisons, in terminals and on pages, and `always` if a comparison shows it
-//! even without a value. Measures are shown in the order of this table.
+//! even without a value; `rate` if it is a rate of a benchmark in real time. Measures are shown in the order of this table.
 
 use super::define::measures;
 use super::{Better, Measure};
@@ -229,11 +229,11 @@ measures! {
     /// Objects of a phase of the metadata benchmark.
     OBJECTS = "objects", "objects", "objects", Neither;
     /// Objects per second of a phase.
-    OBJECTS_PER_S = "objects_per_s", "objects/s", "objects per second", Higher;
+    OBJECTS_PER_S = "objects_per_s", "objects/s", "objects per second", Higher, rate;
     /// Operations per second.
-    OPERATIONS_PER_S = "operations_per_s", "operations/s", "operations per second", Higher, by_disk, aging;
+    OPERATIONS_PER_S = "operations_per_s", "operations/s", "operations per second", Higher, rate, by_disk, aging;
     /// Operations per second, aged over unaged.
-    OPERATIONS_RATIO = "operations_ratio", "ratio", "operations per second, aged over unaged", Higher, by_disk;
+    OPERATIONS_RATIO = "operations_ratio", "ratio", "operations per second, aged over unaged", Higher, rate, by_disk;
     /// Data rate.
     MIB_PER_S = "mib_per_s", "MiB/s", "data rate", Higher, by_disk;
     /// Share of the time in which the disk was busy.
@@ -243,17 +243,17 @@ measures! {
     /// Fastest over slowest rank of a phase.
     BALANCE = "balance", "%", "balance of the ranks", Higher;
     /// Objects per second of a phase, in an experiment.
-    PHASE_OBJECTS_PER_S = "*_objects_per_s", "objects/s", "objects per second", Higher, by_disk;
+    PHASE_OBJECTS_PER_S = "*_objects_per_s", "objects/s", "objects per second", Higher, rate, by_disk;
     /// Share of a phase in which the disk was busy.
     PHASE_DISK_SHARE = "*_disk_share", "share", "disk busy", Neither, by_disk;
     /// Operations per second of the benchmark phase, four for each object.
-    BENCHMARK_OPERATIONS_PER_S = "benchmark_operations_per_s", "operations/s", "operations per second", Higher, by_disk;
+    BENCHMARK_OPERATIONS_PER_S = "benchmark_operations_per_s", "operations/s", "operations per second", Higher, rate, by_disk;
     /// Object rate of the benchmark phase over that of the precreate phase.
-    BENCHMARK_OVER_PRECREATE = "benchmark_over_precreate", "ratio", "benchmark over precreate rate", Neither, by_disk;
+    BENCHMARK_OVER_PRECREATE = "benchmark_over_precreate", "ratio", "benchmark over precreate rate", Neither, rate, by_disk;
     /// Object rate of the cleanup phase over that of the precreate phase.
-    CLEANUP_OVER_PRECREATE = "cleanup_over_precreate", "ratio", "cleanup over precreate rate", Neither, by_disk;
-    /// Object rate of the first repeat of the benchmark phase against the mean of the others: the larger over the smaller.
-    FIRST_REPEAT_FACTOR = "first_repeat_factor", "ratio", "first repeat against the others, larger over smaller", Neither, by_disk;
+    CLEANUP_OVER_PRECREATE = "cleanup_over_precreate", "ratio", "cleanup over precreate rate", Neither, rate, by_disk;
+    /// Distance of the object rate of the first repeat of the benchmark phase from the range of the others, over their mean; 0 within the range.
+    FIRST_REPEAT_OUTSIDE = "first_repeat_outside", "share", "first repeat outside the range of the others", Neither, by_disk;
     /// Operations of one kind per second.
     OPERATION_PER_S = "*_per_s", "operations/s", "operations per second", Higher, by_disk;
     /// Quantile of the latency of operations of one kind.

@@ -23,7 +23,7 @@ impl StoreLocation {
     /// Parses a location given by the user: `postgres://…`, a work directory, or a file.
     pub fn parse(name: &str) -> StoreLocation {
         match name {
-            url if URLS.iter().any(|scheme| url.starts_with(scheme)) => {
+            url if input::DATABASES.iter().any(|scheme| url.starts_with(scheme)) => {
                 StoreLocation::Postgres(url.to_owned())
             }
             dir if Path::new(dir).is_dir() => StoreLocation::of_work_dir(Path::new(dir)),
@@ -92,36 +92,8 @@ impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             StoreLocation::File(path) => path.display().fmt(f),
-            StoreLocation::Postgres(url) => without_secrets(url).fmt(f),
+            StoreLocation::Postgres(url) => input::without_secrets(url).fmt(f),
         }
-    }
-}
-
-/// The prefixes of database URLs.
-const URLS: [&str; 2] = ["postgres://", "postgresql://"];
-/// The schemes of the URLs of repositories.
-const REPOSITORIES: [&str; 4] = ["http", "https", "ssh", "git"];
-
-/// An argument of the command line without secrets, for display and records: a database URL loses its password, which is between the first
-/// colon after the user name and the `@`, and its parameters; the URL of a
-/// repository loses what is before the `@` of its host, and its parameters.
-pub fn without_secrets(argument: &str) -> String {
-    let Some(at) = URLS.iter().filter_map(|scheme| Some(argument.find(scheme)? + scheme.len())).min() else {
-        let Some((scheme, rest)) = argument.split_once("://") else { return argument.to_owned() };
-        if !REPOSITORIES.iter().any(|of| scheme.ends_with(of)) {
-            return argument.to_owned();
-        }
-        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let place = format!("{}{path}", host.rsplit('@').next().unwrap_or_default());
-        return format!("{scheme}://{}", place.split('?').next().unwrap_or_default());
-    };
-    let (before, rest) = argument.split_at(at);
-    let upto = |text: &str, ends: &[char]| text.split(ends).next().unwrap_or_default().to_owned();
-    match rest.rsplit_once('@') {
-        // The `@` may belong to the password or to a parameter.
-        Some((who, _)) if who.contains('?') => format!("{before}{}@…", upto(who, &[':', '/', '?'])),
-        Some((who, place)) => format!("{before}{}@{}", upto(who, &[':', '/']), upto(place, &['?'])),
-        None => format!("{before}{}", upto(rest, &['?'])),
     }
 }
 
@@ -139,25 +111,6 @@ mod tests {
         let at = StoreLocation::parse(url);
         assert_eq!(at, StoreLocation::Postgres(url.to_owned()));
         assert_eq!(at.to_string(), "postgres://me@host:5432/lab");
-    }
-
-    #[test]
-    fn arguments_are_shown_without_password() {
-        for (argument, shown) in [
-            ("--store=postgresql://me:geheim@host/lab", "--store=postgresql://me@host/lab"),
-            ("postgres://me:ge?heim/@host:5432/lab", "postgres://me@…"),
-            ("postgres://me:ge@heim@host", "postgres://me@host"),
-            ("postgres://host:5432/lab?password=geheim", "postgres://host:5432/lab"),
-            ("postgres://host/lab?user=me&password=ge@heim", "postgres://host@…"),
-            ("postgres://me:gehe/im@host/lab", "postgres://me@host/lab"),
-            ("postgres://", "postgres://"),
-            ("--repo=https://me:geheim@host/a@b.git?token=geheim", "--repo=https://host/a@b.git"),
-            ("https://geheim@host", "https://host"),
-            ("s3://bucket?region=x", "s3://bucket?region=x"),
-            ("me:geheim@host", "me:geheim@host"),
-        ] {
-            assert_eq!(without_secrets(argument), shown);
-        }
     }
 
     #[test]

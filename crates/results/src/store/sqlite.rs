@@ -6,7 +6,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a writer waits for another.
+const WRITING_WAITS: Duration = Duration::from_secs(30);
 
 /// How long a reader waits for a writer: in write-ahead mode only while the log is created or removed.
 const READING_WAITS: Duration = Duration::from_secs(2);
@@ -46,7 +49,7 @@ impl Sqlite {
     pub fn open(path: &Path) -> Result<Sqlite, Failure> {
         let found = look(path)?;
         let db = Connection::open(path)?;
-        db.busy_timeout(Duration::from_secs(30))?;
+        db.busy_timeout(WRITING_WAITS)?;
         let mark = || db.pragma_update(None, "application_id", APPLICATION_ID);
         match found {
             Found::Nothing => mark()?,
@@ -54,7 +57,7 @@ impl Sqlite {
             // If the file is read-only, the next open identifies it by its tables again.
             Found::OlderStore => drop(mark()),
         }
-        db.pragma_update(None, "journal_mode", "wal")?;
+        write_ahead(&db)?;
         db.pragma_update(None, "synchronous", "full")?;
         db.pragma_update(None, "foreign_keys", true)?;
         Ok(Sqlite(db))
@@ -89,6 +92,19 @@ impl Sqlite {
             _ => Err(error),
         });
         Ok(opened?)
+    }
+}
+
+/// Turns on the write-ahead log. SQLite itself does not wait for this lock, because two that hold half of it would wait for each other.
+fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
+    let start = Instant::now();
+    loop {
+        let done = db.pragma_update(None, "journal_mode", "wal");
+        let is_busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+        if !done.as_ref().is_err_and(is_busy) || start.elapsed() >= WRITING_WAITS {
+            return done;
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

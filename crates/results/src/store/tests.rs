@@ -147,6 +147,21 @@ fn stores_are_identified_by_application_id_or_tables() {
 }
 
 #[test]
+fn new_store_that_another_process_changes_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("new.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("PRAGMA application_id = 0x736e7363; BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| Store::open(&path).map(drop));
+        // Meanwhile it meets the lock; if it comes later, there is nothing to wait for.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        other.execute_batch("COMMIT").unwrap();
+        opening.join().unwrap().unwrap();
+    });
+}
+
+#[test]
 fn newer_store_is_refused_and_left_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("new.db");

@@ -1,6 +1,6 @@
 //! Finds and opens the file systems of a measurement.
 
-use super::{Access, Plan, Subject, Timing};
+use super::{Access, Plan, Subject, Timing, UnagedSide};
 use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::compare::unaged::{self, Unaged};
@@ -86,22 +86,19 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Makes the unaged copy, and opens all sides.
+    /// Makes the unaged side, and opens all sides.
     pub fn open(&self, plan: &Plan, session: &Arc<Session>, watch: &mut dyn Watch) -> Result<Opened, Error> {
         match self {
             Found::Aged { work, manifest } => {
                 let Manifest { name, volume, .. } = &**manifest;
-                let mut unaged = None;
-                if plan.unaged {
-                    watch.phase(&format!("{name}: copying to a fresh file system"), None);
-                    unaged = Some(copy(plan, session, work, manifest)?);
-                }
+                let make = |side| make_unaged(side, plan.timing, session, work, manifest, watch);
+                let mut unaged = plan.unaged.map(make).transpose()?;
                 watch.phase(&format!("{name}: preparing"), None);
                 let subject = if unaged.is_some() { SUBJECTS[0] } else { "" };
                 let guard = guard(plan, session, work, name, volume)?;
                 let mut sides = vec![(subject, guard)];
                 if let Some(unaged) = &mut unaged {
-                    let volume = with_clock(unaged.close()?, plan.timing);
+                    let volume = with_clock(unaged.close()?, plan.timing, Clock::Real);
                     let guard = match plan.rewinds {
                         true => RollbackGuard::spare(session, &volume)?,
                         false => RollbackGuard::as_it_is(session, &volume)?,
@@ -183,7 +180,7 @@ fn guard(
         Access::Overwrites | Access::Creates => {}
     }
     let Timing::Slept(Some(model)) = plan.timing else {
-        return RollbackGuard::open(session, dir, name, &with_clock(volume, plan.timing));
+        return RollbackGuard::open(session, dir, name, &with_clock(volume, plan.timing, Clock::Real));
     };
     match &volume.location {
         Location::Image(image) => RollbackGuard::on_disk(session, volume, image, model),
@@ -191,7 +188,7 @@ fn guard(
             if disk::modelled::model_of(store)? != Model::find(model)? {
                 return Err(no_disk(&format!("{name} is already on another modelled disk")));
             }
-            RollbackGuard::open(session, dir, name, &with_clock(volume, plan.timing))
+            RollbackGuard::open(session, dir, name, &with_clock(volume, plan.timing, Clock::Real))
         }
         Location::Device(_) | Location::Dir(_) => Err(no_disk(&format!("{name} is not an image"))),
     }
@@ -201,37 +198,44 @@ fn no_disk(why: &str) -> Error {
     Error::Refused(format!("{why}, but only images can be put on a modelled disk: leave --disk out"))
 }
 
-/// The same file system; if its modelled disk has to sleep service times, with a clock that sleeps.
-fn with_clock(volume: &VolumeConfig, timing: Timing) -> VolumeConfig {
+/// The same file system; if its modelled disk has to sleep service times, with this clock.
+fn with_clock(volume: &VolumeConfig, timing: Timing, clock: Clock) -> VolumeConfig {
     match (&volume.location, timing) {
         (Location::Modelled { dir, model, .. }, Timing::Slept(_)) => {
-            on_clock(volume, dir, model, Clock::Real)
+            volume.at(Location::Modelled { dir: dir.clone(), model: model.clone(), clock })
         }
         _ => volume.clone(),
     }
 }
 
-fn on_clock(volume: &VolumeConfig, dir: &Path, model: &str, clock: Clock) -> VolumeConfig {
-    volume.at(Location::Modelled { dir: dir.to_owned(), model: model.to_owned(), clock })
-}
-
-/// Makes the unaged copy of an aged file system without sleeping, and closes it.
-fn copy(plan: &Plan, session: &Arc<Session>, work: &Path, manifest: &Manifest) -> Result<Unaged, Error> {
+/// Makes the unaged side of an aged file system without sleeping, and closes it.
+fn make_unaged(
+    side: UnagedSide,
+    timing: Timing,
+    session: &Arc<Session>,
+    work: &Path,
+    manifest: &Manifest,
+    watch: &mut dyn Watch,
+) -> Result<Unaged, Error> {
     let Manifest { name, volume, fill, .. } = manifest;
-    let volume = match (&volume.location, plan.timing) {
-        (Location::Modelled { dir, model, .. }, Timing::Slept(_)) => {
-            on_clock(volume, dir, model, Clock::Model)
+    let volume = with_clock(volume, timing, Clock::Model);
+    let fresh = volume.at(match (&volume.location, timing) {
+        (Location::Image(image), Timing::Slept(Some(model))) => unaged::location_on_disk(image, model),
+        _ => unaged::location(work, name, &volume),
+    });
+    let mut unaged = match side {
+        UnagedSide::Copy => {
+            watch.phase(&format!("{name}: copying to a fresh file system"), None);
+            let mut aged = RollbackGuard::read_only(session, &volume)?;
+            let unaged = unaged::copy(session, work, name, fresh, *fill, aged.target())?;
+            aged.restore()?;
+            unaged
         }
-        _ => volume.clone(),
-    };
-    let mut aged = RollbackGuard::read_only(session, &volume)?;
-    let mut unaged = match (&volume.location, plan.timing) {
-        (Location::Image(image), Timing::Slept(Some(model))) => {
-            unaged::make_on_disk(session, image, name, &volume, model, *fill, aged.target())?
+        UnagedSide::Empty => {
+            watch.phase(&format!("{name}: making an empty file system"), None);
+            Unaged::make(session, fresh)?
         }
-        _ => unaged::make(session, work, name, &volume, *fill, aged.target())?,
     };
     unaged.close()?;
-    aged.restore()?;
     Ok(unaged)
 }

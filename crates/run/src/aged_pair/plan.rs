@@ -1,11 +1,12 @@
 //! What to measure, and on which file systems.
 
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The subject of a measurement.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// An aged file system, and its unaged copy unless that is left out.
+    /// An aged file system, and an unaged one unless that is left out.
     Aged {
         /// Its work directory, whose store holds the results.
         work: PathBuf,
@@ -28,6 +29,16 @@ impl Subject {
             Subject::Alone { work, .. } => work.as_deref(),
         }
     }
+}
+
+/// The file system that an aged one is compared with, of the same kind, size and options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnagedSide {
+    /// A fresh one with the same files, copied.
+    Copy,
+    /// A fresh one without files.
+    Empty,
 }
 
 /// The access of a measurement to the file systems.
@@ -66,8 +77,8 @@ pub struct Plan<'a> {
     pub run: Option<RunPlan<'a>>,
     /// The subject.
     pub subject: &'a Subject,
-    /// Whether the unaged copy of an aged file system is measured too.
-    pub unaged: bool,
+    /// What an aged file system is measured beside, if anything.
+    pub unaged: Option<UnagedSide>,
     /// The access to the file systems.
     pub access: Access,
     /// Whether each repetition starts on the unchanged file system.
@@ -90,7 +101,7 @@ impl<'a> Plan<'a> {
         Plan {
             run: Some(RunPlan { kind: "probe", seed: None, parameters, command, resume: false }),
             subject,
-            unaged: true,
+            unaged: Some(UnagedSide::Copy),
             access,
             rewinds: false,
             timing: Timing::Priced(disk),
@@ -102,7 +113,7 @@ impl<'a> Plan<'a> {
     pub fn benchmark(
         run: Option<RunPlan<'a>>,
         subject: &'a Subject,
-        unaged: bool,
+        unaged: Option<UnagedSide>,
         disk: Option<&'a str>,
     ) -> Plan<'a> {
         Plan { run, subject, unaged, access: Access::Creates, rewinds: true, timing: Timing::Slept(disk) }

@@ -2,7 +2,7 @@
 
 use super::{MetadataOutcome, MetadataSpec, recorded};
 use crate::Error;
-use crate::aged_pair::{self, Access, Plan, Subject, Timing, Turn};
+use crate::aged_pair::{self, Access, Plan, Subject, Timing, Turn, UnagedSide};
 use crate::rollback::Restored;
 use bench::metadata::{Backend, PhaseOutcome, Task};
 use results::Watch;
@@ -59,7 +59,7 @@ pub fn metadata_on(
     let plan = Plan {
         run: None,
         subject: &Subject::Aged { work, name: on.to_owned() },
-        unaged: true,
+        unaged: Some(UnagedSide::Copy),
         access: Access::Creates,
         rewinds: false,
         timing: Timing::Priced(None),

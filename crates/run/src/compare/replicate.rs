@@ -14,13 +14,15 @@ use std::path::Path;
 /// what the store already holds is not repeated.
 ///
 /// # Errors
-/// If a file system of the same name was aged with other options.
+/// If one of the file systems cannot be made, or one of the same name was aged with other options.
 pub fn replicate(
     agings: &[AgeSpec],
     comparison: &CompareSpec,
     reuse: bool,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Pair>, Error> {
+    // Nothing is aged if one of them cannot be made.
+    agings.iter().try_for_each(|spec| fs::can_make(&spec.volume))?;
     let mut pairs: Vec<Option<Pair>> =
         if reuse { compared(agings, comparison)? } else { vec![None; agings.len()] };
     for (spec, _) in agings.iter().zip(&pairs).filter(|(_, earlier)| earlier.is_some()) {

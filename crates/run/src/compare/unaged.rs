@@ -1,4 +1,4 @@
-//! The unaged copy.
+//! The unaged side: a fresh file system, with a copy of the tree or empty.
 
 use crate::one_cpu::OneCpu;
 use crate::{Error, space};
@@ -14,24 +14,24 @@ pub struct Unaged {
     volume: VolumeConfig,
 }
 
-/// Makes a fresh file system like `made` and copies the tree of `aged` in directory order: files with their data, or, if the aged file
-/// system was not filled, only their sizes and blocks.
-pub fn make(
+/// Makes this fresh file system and copies the tree of `aged` in directory order: files with their data, or, if the aged file system was not
+/// filled, only their sizes and blocks.
+pub fn copy(
     session: &Arc<Session>,
     work: &Path,
     name: &str,
-    volume: &VolumeConfig,
+    fresh: VolumeConfig,
     filled: bool,
     aged: &dyn Target,
 ) -> Result<Unaged, Error> {
-    check_space(volume, work, filled, aged)?;
-    let location = location(work, name, volume);
-    let mut unaged = Unaged::make(session, volume.at(location))?;
-    unaged.copy_from(name, filled, aged).map_err(|error| space::of_copy(error, &volume.location, work))?;
+    check_space(&fresh, work, filled, aged)?;
+    let location = fresh.location.clone();
+    let mut unaged = Unaged::make(session, fresh)?;
+    unaged.copy_from(name, filled, aged).map_err(|error| space::of_copy(error, &location, work))?;
     Ok(unaged)
 }
 
-/// Where the copy goes.
+/// Where the unaged side goes.
 pub fn location(work: &Path, name: &str, volume: &VolumeConfig) -> Location {
     match &volume.location {
         Location::Dir(dir) => Location::Dir(dir.parent().unwrap_or(Path::new("/")).to_owned()),
@@ -42,27 +42,15 @@ pub fn location(work: &Path, name: &str, volume: &VolumeConfig) -> Location {
             model: dir.display().to_string(),
             clock: *clock,
         },
-        // A device holds one file system; its copy goes to an image of the same size.
+        // A device holds one file system; the unaged one goes to an image of the same size.
         Location::Device(_) => Location::Image(work.join(format!("{name}.unaged.img"))),
     }
 }
 
-/// Makes the copy on a modelled disk with the given model, whatever holds the aged side. The clock of that disk only counts.
-pub fn make_on_disk(
-    session: &Arc<Session>,
-    image: &Path,
-    name: &str,
-    volume: &VolumeConfig,
-    model: &str,
-    filled: bool,
-    aged: &dyn Target,
-) -> Result<Unaged, Error> {
+/// Where it goes on a modelled disk with the given model, for an aged side in an image. The clock of that disk only counts.
+pub fn location_on_disk(image: &Path, model: &str) -> Location {
     let dir = image.with_extension("unaged.disk");
-    let volume = volume.at(Location::Modelled { dir, model: model.to_owned(), clock: Clock::Model });
-    check_space(&volume, image, filled, aged)?;
-    let mut unaged = Unaged::make(session, volume)?;
-    unaged.copy_from(name, filled, aged)?;
-    Ok(unaged)
+    Location::Modelled { dir, model: model.to_owned(), clock: Clock::Model }
 }
 
 /// Refuses a copy that would not fit before it is made. Visits every file.

@@ -5,10 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::Duration;
-
-use sha2::{Digest as _, Sha256};
 
 use super::command::die_with_parent;
 use super::repository::Repository;
@@ -38,13 +35,13 @@ struct Url<'a> {
 impl<'a> Url<'a> {
     fn parse(text: &'a str) -> Option<Url<'a>> {
         let (scheme, rest) = text.split_once("://")?;
-        let host_end = rest.find('/').unwrap_or(rest.len());
-        let (user, place) = match rest[..host_end].rfind('@') {
-            Some(at) => (Some(&rest[..at]), &rest[at + 1..]),
-            None => (None, rest),
-        };
-        let place = place.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        Some(Url { scheme, whole: text, user, shown: format!("{scheme}://{place}") })
+        let host = rest.split('/').next()?;
+        Some(Url {
+            scheme,
+            whole: text,
+            user: host.rsplit_once('@').map(|(user, _)| user),
+            shown: input::without_secrets(text).trim_end_matches('/').to_owned(),
+        })
     }
 
     /// The clone of this URL.
@@ -129,7 +126,7 @@ impl<'a> Url<'a> {
         git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         let mut child = die_with_parent(&mut git).spawn().map_err(fail)?;
         let status: ExitStatus = loop {
-            if let Some(status) = child.try_wait().map_err(fail)? {
+            if let Some(status) = disk::wait_timeout(&mut child, Duration::from_millis(50)).map_err(fail)? {
                 break status;
             }
             if disk::interrupted() {
@@ -137,7 +134,6 @@ impl<'a> Url<'a> {
                 let _ = child.wait();
                 return Err(Error::Interrupted);
             }
-            thread::sleep(Duration::from_millis(20));
         };
         if status.success() {
             return Ok(());
@@ -167,9 +163,8 @@ impl<'a> Url<'a> {
         let end = self.shown.rsplit('/').next().unwrap_or_default().trim_end_matches(".git");
         let plain: String =
             end.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_').take(40).collect();
-        let digest = Sha256::digest(self.shown.as_bytes());
-        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        format!("{plain}-{digest}.git")
+        let digest = disk::Digest::of(self.shown.as_bytes()).to_string();
+        format!("{plain}-{}.git", &digest[..16])
     }
 
     fn fail(&self, why: String) -> Error {

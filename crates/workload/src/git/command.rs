@@ -63,12 +63,17 @@ pub(super) fn git_reading<A: AsRef<OsStr>>(
     input: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> Result<(), Error> {
     let mut child = start(dir, &[], args, Stdio::piped());
+    let mut written = Ok(());
     if let Ok(child) = &mut child {
         let mut stdin = io::BufWriter::new(child.stdin.take().expect("stdin is a pipe"));
-        // On a write error git itself reports why it stopped reading.
-        let _ = input(&mut stdin).and_then(|()| stdin.flush());
+        written = input(&mut stdin).and_then(|()| stdin.flush());
     }
-    finish(action, dir, child)
+    // If git stopped reading, it reports why itself.
+    finish(action, dir, child)?;
+    written.map_err(|error| match disk::interrupted() {
+        true => Error::Interrupted,
+        false => Error::Git { action, path: dir.into(), why: error.to_string() },
+    })
 }
 
 fn start<A: AsRef<OsStr>>(

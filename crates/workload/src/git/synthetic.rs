@@ -1,17 +1,16 @@
-//! A synthetic repository with a tree like that of a large C project, and commits that change it as its
-//! developers do: [`distributions`](super::distributions). The history is linear, and written as it is made:
-//! memory holds two bytes per line of the tree.
+//! A synthetic repository with a tree like that of a large C project, U-Boot, and commits that change it as its
+//! developers do. The history is linear, and written as it is made: memory holds two bytes per line of the tree.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
 use super::command::{DATE_S, IDENTITY, git_reading};
+use super::directories::directories;
 use super::distributions::{
-    CHANGES, DIR_DEPTHS, DIR_SKEW, FILE_BYTES, FILE_SKEW, FILES_PER_COMMIT, FILES_PER_DIR,
-    FILES_PER_DIR_MEAN, LARGEST_DIR, LINES_ADDED, LINES_DELETED, RENAMES_WITHIN_DIR, SAME_DIR, SAME_TOP,
+    CHANGES, DIR_SKEW, FILE_BYTES, FILE_SKEW, FILES_PER_COMMIT, LINES_ADDED, LINES_DELETED,
+    RENAMES_WITHIN_DIR, SAME_DIR, SAME_TOP, spread,
 };
 use super::sample::{self, STEP_S};
 use super::sample_tree::text;
@@ -88,6 +87,14 @@ enum Change {
 }
 
 impl Change {
+    /// The name of the file before the change.
+    #[cfg(test)]
+    fn name(&self) -> &str {
+        match self {
+            Change::Write { name, .. } | Change::Delete { name, .. } | Change::Rename { name, .. } => name,
+        }
+    }
+
     /// The directory with the change.
     #[cfg(test)]
     fn dir(&self) -> usize {
@@ -111,34 +118,17 @@ struct Tree {
 impl Tree {
     fn new(files: usize, random: &mut Random) -> Tree {
         let lines = (0..LINES).map(|_| text(1, random)).collect();
-        let dirs = dirs(files, random);
-        let mut tree = Tree { lines, dirs, weights: Vec::new(), files: 0, names: 0 };
-        let most = ((files as f64 * LARGEST_DIR) as usize).max(1);
-        let count = tree.dirs.len();
-        let mut dir_files: Vec<usize> =
-            spread(count, random).map(|share| FILES_PER_DIR.at(share).min(most)).collect();
+        let (paths, dir_files): (Vec<String>, Vec<usize>) = directories(files, random).into_iter().unzip();
+        let mut tree = Tree { lines, dirs: dirs(paths), weights: Vec::new(), files: 0, names: 0 };
         let mut sizes: Vec<usize> = spread(files, random).map(|share| FILE_BYTES.at(share)).collect();
-        // The quantiles give a few files too many or too few.
-        let mut sum: usize = dir_files.iter().sum();
-        let mut largest: Vec<usize> = (0..count).collect();
-        largest.sort_by_key(|&dir| std::cmp::Reverse(dir_files[dir]));
-        for &dir in largest.iter().cycle() {
-            match sum.cmp(&files) {
-                std::cmp::Ordering::Equal => break,
-                std::cmp::Ordering::Less => (dir_files[dir], sum) = (dir_files[dir] + 1, sum + 1),
-                std::cmp::Ordering::Greater if dir_files[dir] > 0 => {
-                    (dir_files[dir], sum) = (dir_files[dir] - 1, sum - 1);
-                }
-                std::cmp::Ordering::Greater => {}
-            }
-        }
         let mut weight = 0.0;
-        for (dir, &count) in dir_files.iter().enumerate() {
+        let hot: Vec<f64> = spread(dir_files.len(), random).collect();
+        for (dir, (&count, share)) in dir_files.iter().zip(hot).enumerate() {
             for size in sizes.drain(sizes.len() - count..) {
                 let lines = tree.text(size, random);
                 tree.add(dir, lines);
             }
-            weight += count as f64 * libm::pow(1.0 - random.unit(), -DIR_SKEW);
+            weight += count as f64 * libm::pow(share, -DIR_SKEW);
             tree.weights.push(weight);
         }
         tree
@@ -269,32 +259,8 @@ impl Tree {
     }
 }
 
-/// `count` shares from 0 to 1 at equal distances, in random order: quantiles have the total of their
-/// distribution, which random values with its long tail only have in the mean.
-fn spread(count: usize, random: &mut Random) -> impl Iterator<Item = f64> {
-    let mut order: Vec<usize> = (0..count).collect();
-    random.shuffle(&mut order);
-    order.into_iter().map(move |place| (place as f64 + 0.5) / count as f64)
-}
-
-/// The directories of a tree of `files` files, empty.
-fn dirs(files: usize, random: &mut Random) -> Vec<Dir> {
-    let count = (files as f64 / FILES_PER_DIR_MEAN) as usize;
-    // Names of a level have the same length, so that the order by path is the order of the tree.
-    let mut levels = vec![vec![String::new()]];
-    for share in DIR_DEPTHS {
-        let above = levels.last().expect("the top is a level");
-        let at_depth = ((count as f64 * share) as usize).max(1);
-        let level = (0..at_depth).map(|number| {
-            let mut path = above[random.below(above.len())].clone();
-            write!(path, "dir{number:05}/").expect("strings can grow");
-            path
-        });
-        let level = level.collect();
-        levels.push(level);
-    }
-    let mut paths = levels.concat();
-    paths.sort_unstable();
+/// Empty directories with these paths, in order.
+fn dirs(paths: Vec<String>) -> Vec<Dir> {
     let first = |path: &str| path.split_inclusive('/').next().unwrap_or_default().to_owned();
     let beside = |path: &str| {
         let first = first(path);
@@ -310,7 +276,7 @@ fn dirs(files: usize, random: &mut Random) -> Vec<Dir> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::distributions::{HOT_DIRS, MEAN_BYTES};
+    use super::super::distributions::{FILES_PER_COMMIT_MEAN, HOT_DIRS, HOT_FILES, MEAN_BYTES};
     use super::super::{History, Order};
     use super::*;
 
@@ -336,11 +302,13 @@ mod tests {
             let mut random = Random::new(seed, 0);
             let mut tree = Tree::new(38_570, &mut random);
             let mut by_dir = vec![0_usize; tree.dirs.len()];
+            let mut by_file = std::collections::HashMap::<String, usize>::new();
             let (mut kinds, mut together, mut pairs) = ([0_usize; 3], 0, 0);
             for _ in 0..COMMITS {
                 let changes = tree.commit(&mut random);
                 for change in &changes {
                     by_dir[change.dir()] += 1;
+                    *by_file.entry(change.name().to_owned()).or_default() += 1;
                     match change {
                         Change::Write { .. } => kinds[0] += 1,
                         Change::Delete { .. } => kinds[1] += 1,
@@ -355,16 +323,30 @@ mod tests {
                 println!("{what}: {is:.3}, originally {expected}");
                 assert!((is / expected - 1.0).abs() < within, "{what}: {is:.3}, originally {expected}");
             };
-            near("files per commit", all as f64 / COMMITS as f64, 4.29, 0.15);
+            near("files per commit", all as f64 / COMMITS as f64, FILES_PER_COMMIT_MEAN, 0.3);
             near("deleted", kinds[1] as f64 / all as f64, CHANGES[2], 0.15);
             near("renamed", kinds[2] as f64 / all as f64, CHANGES[3], 0.15);
             near("in the same directory", together as f64 / pairs as f64, SAME_DIR, 0.08);
-            by_dir.sort_unstable_by(|a, b| b.cmp(a));
-            for (part, expected) in HOT_DIRS {
-                let hottest: usize = by_dir[..(part * by_dir.len() as f64) as usize].iter().sum();
-                near(&format!("in {part} of the directories"), hottest as f64 / all as f64, expected, 0.15);
+            let mut by_file: Vec<usize> = by_file.into_values().collect();
+            by_file.resize(38_570.max(by_file.len()), 0);
+            let hot = [("directories", &mut by_dir, &HOT_DIRS[..]), ("files", &mut by_file, &HOT_FILES[..])];
+            for (what, changes, shares) in hot {
+                changes.sort_unstable_by(|a, b| b.cmp(a));
+                for &(part, expected) in shares {
+                    let hottest: usize = changes[..(part * changes.len() as f64) as usize].iter().sum();
+                    near(&format!("in {part} of the {what}"), hottest as f64 / all as f64, expected, 0.25);
+                }
             }
         }
+    }
+
+    #[test]
+    fn history_that_is_cut_off_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        sample::begin(dir.path()).unwrap();
+        let cut = |_: &mut dyn Write| Err(io::Error::other("cut off"));
+        let ended = git_reading(sample::ACTION, dir.path(), ["fast-import", "--quiet"], cut);
+        assert!(ended.unwrap_err().to_string().contains("cut off"));
     }
 
     #[test]
@@ -379,6 +361,6 @@ mod tests {
         assert_eq!(one, last("longer", 200, 25, 1), "later commits have no effect");
         assert_ne!(one, last("other", 200, 20, 2));
         assert_ne!(one, last("larger", 201, 20, 1));
-        expect_test::expect![[""]].assert_eq(&one);
+        expect_test::expect!["5d6520e62a004306f28f6bdb77de4c62ef2e0674"].assert_eq(&one);
     }
 }

@@ -1,5 +1,5 @@
-//! Interfile fragmentation (Conway et al. 2017, §4.2): a tree that is created out of order; also with one
-//! size for every file (§4.3, Figure 6).
+//! Interfile fragmentation (Conway et al. 2017, §5): a tree that is created out of order; also with one
+//! size for every file (§6, Figure 6).
 
 use super::{LAST_ROUND, Shape, check_round};
 use crate::Error;

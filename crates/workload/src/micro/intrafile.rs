@@ -1,4 +1,4 @@
-//! Intrafile fragmentation (Conway et al. 2017, §4.1): files that grow at the same time.
+//! Intrafile fragmentation (Conway et al. 2017, §5): files that grow at the same time.
 
 use super::check_round;
 use crate::Error;

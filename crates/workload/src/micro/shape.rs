@@ -1,7 +1,7 @@
 //! The shape of a tree: the directory of each file, in sorted order.
 
 use crate::Error;
-use crate::git::Repository;
+use crate::git::{Repository, directories};
 use crate::random::Random;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -156,20 +156,14 @@ impl Shape {
         Shape::from_paths(files.into_iter(), &repository.display().to_string())
     }
 
-    /// A tree of `files` files, from 1 to [`MAX_FILES`], shaped like a source tree: on average eight files
-    /// per directory, and the parent of each directory drawn from all directories so far.
+    /// A tree of `files` files, from 1 to [`MAX_FILES`], with the directories of a large source tree, U-Boot:
+    /// their depths, and the numbers of their files, most of which are in a few large directories.
     pub fn sample(files: u64, seed: u64) -> Shape {
-        let files = files.clamp(1, MAX_FILES);
-        let mut random = Random::new(seed, 0);
-        let dirs = (files / 8) as usize;
-        let mut paths = vec![PathBuf::new()];
-        for dir in 1..=dirs {
-            let above = paths[random.below(paths.len())].clone();
-            paths.push(above.join(format!("d{dir}")));
-        }
-        let files: Vec<PathBuf> =
-            (0..files).map(|file| paths[random.below(paths.len())].join(format!("f{file}"))).collect();
-        Shape::from_paths(files.into_iter(), "the sample").expect("no file is named like a directory")
+        let directories = directories(files.clamp(1, MAX_FILES) as usize, &mut Random::new(seed, 0));
+        let files = directories
+            .into_iter()
+            .flat_map(|(dir, files)| (0..files).map(move |file| PathBuf::from(format!("{dir}file{file}"))));
+        Shape::from_paths(files, "the sample").expect("no file is named like a directory")
     }
 
     /// The parent of each directory; directory n is at n − 1.
@@ -252,6 +246,18 @@ mod tests {
         assert_eq!(first.files().len(), 100);
         assert!(first.files().iter().all(|dir| dir.0 as usize <= first.dirs().len()));
         assert_eq!(shape.first(1000), shape);
+    }
+
+    #[test]
+    fn sample_has_the_directories_of_a_source_tree() {
+        let shape = Shape::sample(6_000, 1);
+        assert_eq!(shape.files().len(), 6_000);
+        let mut by_dir = vec![0; shape.dirs().len() + 1];
+        shape.files().iter().for_each(|dir| by_dir[dir.0 as usize] += 1);
+        by_dir.sort_unstable_by(|a, b| b.cmp(a));
+        let with_files = by_dir.iter().filter(|files| **files > 0).count();
+        assert!((350..500).contains(&with_files), "{with_files}");
+        assert!(by_dir[0] < 400 && by_dir[..with_files / 10].iter().sum::<usize>() > 3_000, "{by_dir:?}");
     }
 
     proptest! {

@@ -9,6 +9,7 @@ use crate::planner::OmittedBin;
 use crate::planner::apportion::largest_remainder;
 use crate::random::Random;
 use profile::SizeHistogram;
+use std::ops::RangeInclusive;
 
 /// The block size for fullness and overwrites, in bytes: every file occupies whole blocks.
 pub const BLOCK_BYTES: u64 = 4096;
@@ -73,8 +74,11 @@ impl Bin {
 }
 
 fn quantile(j: u64, n: u64, tilt: f64) -> f64 {
-    let straight = (j as f64 + 0.5) / n as f64;
-    if tilt == 1.0 { straight } else { libm::pow(straight, tilt) }
+    tilted((j as f64 + 0.5) / n as f64, tilt)
+}
+
+fn tilted(q: f64, tilt: f64) -> f64 {
+    if tilt == 1.0 { q } else { libm::pow(q, tilt) }
 }
 
 impl Sizes {
@@ -128,12 +132,20 @@ impl Sizes {
 
     /// A random size of a bin.
     pub fn random(&self, bin: usize, rng: &mut Random) -> u64 {
-        self.bins[bin].size(rng.unit())
+        self.bins[bin].size(tilted(rng.unit(), self.tilt))
     }
 
     /// The largest size of a bin.
     pub fn largest(&self, bin: usize) -> u64 {
         self.bins[bin].upper
+    }
+
+    /// The greatest blocks of a file that fits into `room` blocks, and down to a quarter of that.
+    pub fn largest_within(&self, room: u64) -> RangeInclusive<u64> {
+        let of_bins = (0..self.bins.len()).filter(|&bin| self.share[bin] > 0.0);
+        let largest = of_bins.map(|bin| blocks(self.largest(bin))).filter(|&most| most <= room).max();
+        let largest = largest.unwrap_or_default();
+        largest / 4..=largest
     }
 
     fn total(&self) -> f64 {

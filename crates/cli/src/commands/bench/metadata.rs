@@ -179,6 +179,7 @@ fn settings(args: &Metadata) -> Result<Settings> {
         waiting: args.waiting,
         read_only: args.read_only,
         write_first: args.write_first,
+        set_by_set: args.set_by_set,
         ignore_precreate_errors: args.ignore_precreate_errors,
         verify: !args.no_verify,
         phases: Phases {

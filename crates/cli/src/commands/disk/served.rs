@@ -59,7 +59,7 @@ fn mount(dir: &Path, loop_device: bool) -> Result<()> {
     let session = Session::begin()?;
     let mut disk = ModelledDisk::attach(&session, dir)?;
     disk.start_log()?;
-    let attach = || LoopDevice::attach(&session, disk.file(), READ_AHEAD_KB);
+    let attach = || LoopDevice::attach_modelled(&session, &disk, READ_AHEAD_KB);
     let device = loop_device.then(attach).transpose()?;
     let path = device.as_ref().map_or(disk.file(), LoopDevice::device);
     output::line(&path.display().to_string())?;

@@ -13,11 +13,19 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 /// The coordinates of a measurement: file system, disk and setting; side; round.
 type Position<'p> = ([&'p str; 3], &'p str, u64);
 
-/// What a measure is where nothing aged.
-type Value = fn(&str, Position) -> f64;
+/// What a measure is where nothing aged, with its noise by this weight.
+type Value = fn(&str, Position, f64) -> f64;
 
-/// The measures that compare two sides: 0 where these are alike.
-const COMPARING: [Measure; 5] = [
+/// The weights of the noise of agings. Their mean is 0 for several agings, because one interval in twenty excludes the mean by chance.
+fn weights(agings: usize) -> Vec<f64> {
+    let weight = |at| 2.0 * at as f64 / (agings - 1) as f64 - 1.0;
+    if agings == 1 { vec![1.0] } else { (0..agings).map(weight).collect() }
+}
+
+/// The measures that compare two sides or settings: 0 where these are alike.
+const COMPARING: [Measure; 7] = [
+    measures::READ_GAIN_AREA,
+    measures::CREATE_GAIN_AREA,
     measures::LAYOUT_SCORE_EXCESS,
     measures::MEAN_ABS_DIFFERENCE,
     measures::FREE_MEAN_DIFFERENCE_BYTES,
@@ -34,7 +42,7 @@ const MEASURED: [&str; 6] =
     ["smith97-fig1", "smith97-fig2", "smith97-fig5", "smith97-fig6", "smith97-fig7", "smith97-fig8"];
 
 /// The same for all file systems, disks, settings, rounds and sides.
-fn equal(measure: &str, _at: Position) -> f64 {
+fn equal(measure: &str, _at: Position, _weight: f64) -> f64 {
     if is_comparing(measure) {
         return 0.0;
     }
@@ -45,23 +53,23 @@ fn equal(measure: &str, _at: Position) -> f64 {
     }
 }
 
-/// File systems, disks and settings differ, but rounds and sides by 1 % of noise only. Shares are within 0.01 of the best, other measures
-/// within three times of 100.
-fn different(measure: &str, at: Position) -> f64 {
-    differing(measure, at, 1.0)
+/// File systems, disks and settings differ, but rounds, sides and seeds by noise only: by half the margin of the measure, 1 %, or 5 % of
+/// rates. Shares are within 0.01 of the best, other measures within three times of 100.
+fn different(measure: &str, at: Position, weight: f64) -> f64 {
+    differing(measure, at, weight, 1.0)
 }
 
 /// The same, with all differences the other way around.
-fn reversed(measure: &str, at: Position) -> f64 {
-    differing(measure, at, -1.0)
+fn reversed(measure: &str, at: Position, weight: f64) -> f64 {
+    differing(measure, at, weight, -1.0)
 }
 
-fn differing(measure: &str, at: Position, sign: f64) -> f64 {
+fn differing(measure: &str, at: Position, weight: f64, sign: f64) -> f64 {
     let (line, ..) = at;
     if is_comparing(measure) {
         return 0.0;
     }
-    let noise = 1.0 + 0.01 * random(&(measure, at));
+    let noise = 1.0 + weight * margin(measure) / 2.0 * random(&(measure, at));
     match measures::find(measure) {
         Some(found) if found.unit == "ratio" => noise,
         Some(found) if found.unit == "share" => {
@@ -106,21 +114,26 @@ fn without_aging(experiment: &Experiment, scale: &str, value: Value) -> (Vec<Lin
     {
         for disk in experiment.disks.iter().filter(|disk| variant.is_on(disk)) {
             let disk = Model::find(disk).unwrap().name().to_owned();
-            Line::add(&mut lines, [fs, &disk, &variant.name], aging(fs, &variant.name, 1));
-            for (round, side) in scale
-                .axis()
-                .iter()
-                .flat_map(|round| experiment.sides().unwrap().into_iter().map(move |side| (*round, side)))
+            let agings: Vec<(u64, f64)> =
+                scale.seeds.iter().copied().zip(weights(scale.seeds.len())).collect();
+            for &(seed, _) in &agings {
+                Line::add(&mut lines, [fs, &disk, &variant.name], aging(fs, &variant.name, seed));
+            }
+            let sides = experiment.sides().unwrap();
+            let of_side = |side| scale.axis().iter().map(move |&round| (round, side));
+            let positions = sides.into_iter().flat_map(of_side);
+            for ((round, side), &(seed, weight)) in
+                positions.flat_map(|at| agings.iter().map(move |aging| (at, aging)))
             {
                 let line = |measure: &str| if is_by_disk(measure) { disk.as_str() } else { "" };
                 let of = |measure: &String| {
                     let at = ([fs.as_str(), line(measure), &variant.name], side, round);
-                    (measure.clone(), filled(measure).unwrap_or_else(|| value(measure, at)))
+                    (measure.clone(), filled(measure).unwrap_or_else(|| value(measure, at, weight)))
                 };
                 let (fs, disk, option, side) =
                     (fs.clone(), disk.clone(), variant.name.clone(), side.to_owned());
                 let values = named.iter().map(of).collect();
-                checkpoints.push(CheckpointSide { fs, disk, option, seed: 1, round, side, values });
+                checkpoints.push(CheckpointSide { fs, disk, option, seed, round, side, values });
             }
         }
     }

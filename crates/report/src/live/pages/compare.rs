@@ -1,7 +1,7 @@
 //! Comparison of two runs.
 
-use super::{Frame, PageError, open, state, title};
-use crate::live::clock::number;
+use super::{Frame, PageError, cards, open, state, title};
+use crate::live::clock::{remaining_unit, value};
 use crate::live::html::Html;
 use crate::live::query::Query;
 use crate::live::stores::{Opened, Place, RunAt};
@@ -171,11 +171,6 @@ fn table<'c>(html: &mut Html, measures: impl IntoIterator<Item = &'c Compared>, 
     cards(html, &caption, &columns, |html| measures.into_iter().for_each(|measure| row(html, measure)));
 }
 
-/// A table whose rows are cards on a phone.
-fn cards(html: &mut Html, caption: &str, columns: &[(&str, &str)], rows: impl FnOnce(&mut Html)) {
-    html.el("div", &[("class", "cards")], |html| html.table(caption, columns, rows));
-}
-
 fn row(html: &mut Html, measure: &Compared) {
     let (verdict, [a, b]) = (&measure.verdict, &measure.means);
     let verdict = match verdict {
@@ -183,12 +178,12 @@ fn row(html: &mut Html, measure: &Compared) {
         None if a == b => "equal",
         None => "–",
     };
-    let label = label(&measure.measure);
+    let label = measures::label(&measure.measure);
     html.el("tr", &[], |html| {
         html.leaf("td", &[], verdict);
         html.el("th", &[("scope", "row"), ("title", &measure.measure)], |html| html.text(&label));
         html.leaf("td", &[], &measure.subject);
-        html.leaf("td", &[], if measure.unit == "B" { "" } else { &measure.unit });
+        html.leaf("td", &[], remaining_unit(&measure.unit));
         for (label, mean) in [("A", Some(a)), ("B", Some(b)), ("B/A", measure.ratio.as_ref())] {
             // The ratio has no unit.
             let unit = if label == "B/A" { "" } else { &measure.unit };
@@ -198,17 +193,10 @@ fn row(html: &mut Html, measure: &Compared) {
     });
 }
 
-/// The label of a measure, with its disk model.
-fn label(name: &str) -> String {
-    let label = measures::find(name).map_or(name, |known| known.label);
-    measures::split(name).1.map_or_else(|| label.to_owned(), |disk| format!("{label}, on {disk}"))
-}
-
 /// A mean with its interval, in human units.
 fn with_interval(estimate: &Estimate, unit: &str) -> String {
-    let told = |value: f64| if unit == "B" { input::bytes(value.max(0.0) as u64) } else { number(value) };
-    let ends = estimate.ends().map(|(low, high)| format!(" [{} – {}]", told(low), told(high)));
-    format!("{}{}", told(estimate.mean), ends.unwrap_or_default())
+    let ends = estimate.ends().map(|(low, high)| format!(" [{} – {}]", value(low, unit), value(high, unit)));
+    format!("{}{}", value(estimate.mean, unit), ends.unwrap_or_default())
 }
 
 fn conditions(html: &mut Html, comparison: &RunComparison) {

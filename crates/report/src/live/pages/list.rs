@@ -137,8 +137,12 @@ impl List<'_> {
     }
 
     fn table(&self, html: &mut Html, rows: &[Row]) {
-        let scroll =
-            [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Table of runs")];
+        let scroll = [
+            ("class", "scroll cards"),
+            ("tabindex", "0"),
+            ("role", "region"),
+            ("aria-label", "Table of runs"),
+        ];
         html.el("div", &scroll, |html| {
             html.el("table", &[("class", "runs"), ("aria-label", "Runs")], |html| {
                 html.el("thead", &[], |html| html.el("tr", &[], |html| self.headings(html)));
@@ -182,12 +186,12 @@ impl List<'_> {
             html.leaf("td", &[], &row.kind);
             html.leaf("th", &[("scope", "row"), ("class", "name")], &row.name);
             html.leaf("td", &[], &row.fs);
-            html.leaf("td", &[("class", "number")], number(row.numbers as f64));
-            html.el("td", &[], |html| time(html, &row.started));
-            html.el("td", &[], |html| {
+            html.leaf("td", &[("class", "number"), ("data-label", "Numbers")], number(row.numbers as f64));
+            html.el("td", &[("data-label", "Started")], |html| time(html, &row.started));
+            html.el("td", &[("data-label", "Progress")], |html| {
                 row.progress.iter().for_each(|progress| short(html, progress, &row.state))
             });
-            html.el("td", &[], |html| {
+            html.el("td", &[("data-label", "Last heartbeat")], |html| {
                 let heard = row.progress.as_ref().map(|progress| stamp(progress.at_s));
                 heard.or_else(|| row.finished.clone()).iter().for_each(|at| time(html, at));
             });

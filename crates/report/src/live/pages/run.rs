@@ -1,12 +1,12 @@
 //! One run: its progress, partial figures, measurements and conditions.
 
-use super::{Frame, PageError, meaning, open, state, time, title};
-use crate::live::clock::{number, stamp, stretch};
+use super::{Frame, PageError, cards, meaning, open, state, time, title};
+use crate::live::clock::{number, remaining_unit, stamp, stretch, value};
 use crate::live::html::Html;
 use crate::live::query::Query;
 use crate::live::stores::{Opened, Place, RunAt};
-use results::{Measurement, Progress, Run, median_interval};
-use std::collections::BTreeMap;
+use results::{Measurement, Progress, Run, measures, median_interval};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Refresh interval of an unfinished run in seconds.
 const EVERY: u32 = 2;
@@ -140,29 +140,51 @@ fn bar(html: &mut Html, label: &str, done: u64, of: u64) {
 }
 
 fn numbers(html: &mut Html, numbers: &[Measurement]) {
-    let mut found: BTreeMap<(&str, &str, &str), Vec<f64>> = BTreeMap::new();
+    // By measure, in the order of the table of measures: the values of each subject.
+    let mut found: BTreeMap<(usize, &str, &str), BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
     for m in numbers {
-        found.entry((&m.subject, &m.measure, &m.unit)).or_default().push(m.value);
+        let known = measures::find(&m.measure);
+        let place = measures::MEASURES.iter().position(|measure| Some(*measure) == known);
+        let key = (place.unwrap_or(usize::MAX), &*m.measure, &*m.unit);
+        found.entry(key).or_default().entry(&m.subject).or_default().push(m.value);
     }
     if found.is_empty() {
         let why = "This run has no numbers of its own yet. The numbers of an experiment or a series belong \
                    to its checkpoints, which are listed as runs.";
         return html.leaf("p", &[("class", "aside")], why);
     }
-    let columns =
-        [("Subject", ""), ("Measure", ""), ("Unit", ""), ("Repetitions", "number"), ("Median", "number")];
-    html.table("Medians of the repetitions.", &columns, |html| {
-        for ((subject, measure, unit), values) in found {
-            let Some(median) = median_interval(&values) else { continue };
+    let subjects: BTreeSet<&str> = found.values().flat_map(|of| of.keys().copied()).collect();
+    let mut columns = vec![("Measure", "")];
+    columns.extend(subjects.iter().map(|subject| (heading(subject, &subjects), "number")));
+    columns.extend([("Unit", ""), ("Repetitions", "number")]);
+    cards(html, "Medians of the repetitions.", &columns, |html| {
+        for ((_, measure, unit), of) in &found {
             html.el("tr", &[], |html| {
-                html.leaf("td", &[], subject);
-                html.leaf("th", &[("scope", "row")], measure);
-                html.leaf("td", &[], unit);
-                html.leaf("td", &[("class", "number")], median.n);
-                html.leaf("td", &[("class", "number")], number(median.median));
+                html.leaf("th", &[("scope", "row"), ("title", measure)], measures::label(measure));
+                for subject in &subjects {
+                    let median = of.get(subject).and_then(|values| median_interval(values));
+                    let median = median.map_or_else(String::new, |median| value(median.median, unit));
+                    html.leaf(
+                        "td",
+                        &[("class", "number"), ("data-label", heading(subject, &subjects))],
+                        median,
+                    );
+                }
+                html.leaf("td", &[], remaining_unit(unit));
+                let repetitions = of.values().map(Vec::len).max().unwrap_or_default();
+                html.leaf("td", &[("class", "number"), ("data-label", "Repetitions")], repetitions);
             });
         }
     });
+}
+
+/// The heading of the numbers of a subject among all subjects of a run.
+fn heading<'s>(subject: &'s str, all: &BTreeSet<&str>) -> &'s str {
+    match subject {
+        "" if all.len() == 1 => "Median",
+        "" => "no side",
+        side => side,
+    }
 }
 
 fn conditions(html: &mut Html, run: &Run) {
@@ -172,8 +194,9 @@ fn conditions(html: &mut Html, run: &Run) {
         html.el("pre", &[], |html| html.leaf("code", &[], &run.command));
         let m = &run.machine;
         let memory = input::bytes(m.memory_bytes);
+        let processors = if m.cpus == 1 { "processor" } else { "processors" };
         let machine =
-            format!("{}; {} processors, {}, {memory}; {}, {}", run.tool, m.cpus, m.cpu, m.system, m.kernel);
+            format!("{}; {} {processors}, {}, {memory}; {}, {}", run.tool, m.cpus, m.cpu, m.system, m.kernel);
         html.leaf("p", &[], machine);
         html.el("details", &[], |html| {
             html.leaf("summary", &[], "All parameters");

@@ -13,8 +13,9 @@ pub(super) struct Cells {
     by_depth: Vec<u64>,
 }
 
-/// The target shares of the three histograms.
+/// The targets of the three histograms: shares of the number of files that there are to be.
 pub(super) struct Shares<'a> {
+    pub files: u64,
     pub age: &'a [f64],
     pub size: &'a [f64],
     pub depth: &'a [f64],
@@ -34,6 +35,11 @@ impl Cells {
 
     pub fn files(&self) -> u64 {
         self.by_age.iter().sum()
+    }
+
+    /// Files of a size bin.
+    pub fn of_size(&self, bin: usize) -> u64 {
+        self.by_size[bin]
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &LiveFile> {
@@ -60,14 +66,19 @@ impl Cells {
         }
     }
 
-    /// The size bin with the largest deficit, among those that `fits` allows.
-    pub fn size_lacking_most(&self, share: &[f64], fits: impl Fn(usize) -> bool) -> Option<usize> {
-        self.most_over(&self.by_size, share, -1.0, |i| share[i] > 0.0 && fits(i))
+    /// The size bin with the largest deficit if there are to be `files`, among those that `fits` allows.
+    pub fn size_lacking_most(
+        &self,
+        share: &[f64],
+        files: u64,
+        fits: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        most_over(&self.by_size, share, files, -1.0, |i| share[i] > 0.0 && fits(i))
     }
 
-    /// The depth with the largest deficit.
-    pub fn depth_lacking_most(&self, share: &[f64]) -> usize {
-        self.most_over(&self.by_depth, share, -1.0, |i| share[i] > 0.0)
+    /// The depth with the largest deficit if there are to be `files`.
+    pub fn depth_lacking_most(&self, share: &[f64], files: u64) -> usize {
+        most_over(&self.by_depth, share, files, -1.0, |i| share[i] > 0.0)
             .expect("a checked histogram has weight")
     }
 
@@ -78,18 +89,13 @@ impl Cells {
         fits: impl Fn(usize) -> bool,
         rng: &mut Random,
     ) -> Option<LiveFile> {
-        let has = |age: usize, size: usize| {
-            let first = self.index(age, size, 0);
-            fits(size) && self.cell[first..first + self.depths].iter().any(|cell| !cell.is_empty())
-        };
-        let age =
-            self.most_over(&self.by_age, shares.age, 1.0, |age| (0..self.sizes).any(|size| has(age, size)))?;
+        let age = self.age_most_over(shares, &fits)?;
         let first = self.index(age, 0, 0);
         let of_age = &self.cell[first..first + self.sizes * self.depths];
-        let holds = |size: usize| has(age, size);
-        let size = self.most_over(&self.by_size, shares.size, 1.0, holds)?;
+        let holds = |size: usize| fits(size) && self.has(age, size);
+        let size = most_over(&self.by_size, shares.size, shares.files, 1.0, holds)?;
         let of_size = &of_age[size * self.depths..][..self.depths];
-        let depth = self.most_over(&self.by_depth, shares.depth, 1.0, |i| !of_size[i].is_empty())?;
+        let depth = most_over(&self.by_depth, shares.depth, shares.files, 1.0, |i| !of_size[i].is_empty())?;
         let cell = self.index(age, size, depth);
         let chosen = rng.below(self.cell[cell].len());
         self.by_age[age] -= 1;
@@ -98,20 +104,31 @@ impl Cells {
         Some(self.cell[cell].swap_remove(chosen))
     }
 
-    /// The allowed bin that is furthest above its share, or below it if `sign` is -1.
-    fn most_over(
-        &self,
-        count: &[u64],
-        share: &[f64],
-        sign: f64,
-        allowed: impl Fn(usize) -> bool,
-    ) -> Option<usize> {
-        let files = self.files() as f64;
-        let over = |i: usize| sign * (count[i] as f64 - share[i] * files);
-        (0..count.len()).filter(|&i| allowed(i)).max_by(|&a, &b| over(a).total_cmp(&over(b)))
+    /// The age bin with the largest excess among those with files that fit.
+    pub fn age_most_over(&self, shares: &Shares, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        most_over(&self.by_age, shares.age, shares.files, 1.0, |age| {
+            (0..self.sizes).any(|size| fits(size) && self.has(age, size))
+        })
+    }
+
+    fn has(&self, age: usize, size: usize) -> bool {
+        let first = self.index(age, size, 0);
+        self.cell[first..first + self.depths].iter().any(|cell| !cell.is_empty())
     }
 
     fn index(&self, age: usize, size: usize, depth: usize) -> usize {
         (age * self.sizes + size) * self.depths + depth
     }
+}
+
+/// The allowed bin that is furthest above its share of `files`, or below it if `sign` is -1.
+fn most_over(
+    count: &[u64],
+    share: &[f64],
+    files: u64,
+    sign: f64,
+    allowed: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let over = |i: usize| sign * (count[i] as f64 - share[i] * files as f64);
+    (0..count.len()).filter(|&i| allowed(i)).max_by(|&a, &b| over(a).total_cmp(&over(b)))
 }

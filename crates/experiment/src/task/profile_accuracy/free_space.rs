@@ -1,6 +1,5 @@
-//! Comparison with natural aging: a synthetic workload ages a file system, its profile is captured, and another file system is aged to
-//! that profile. Compares the free space of both: the free extents, and the fragments of a new file (Kadekodi et al. 2017, Figures 2
-//! and 3).
+//! The free space after aging by a profile: the free extents, and the fragments of a new file (Kadekodi et al. 2017, Figures 2 and 3). For
+//! the comparison with natural aging, a synthetic workload ages a file system, and another one is aged to the profile captured of it.
 
 use super::{Aging, By, Rounds, Run};
 use disk::Extent;
@@ -25,14 +24,43 @@ struct Free {
     fragments: BTreeMap<u64, u64>,
 }
 
+/// A naturally aged file system.
+struct Nature {
+    profile: profile::Profile,
+    fullness: f64,
+    free: Free,
+}
+
 impl Run<'_, '_> {
-    pub(super) fn compare_with_nature(&mut self) -> Result<Rounds, Error> {
+    /// The free space of a fresh file system, of one aged to the profile and, if that is the profile of a naturally aged one, of the original.
+    pub(super) fn free_space(&mut self) -> Result<Rounds, Error> {
         let (task, size_bytes, seed) = (self.task, self.at.scale.size_bytes, self.at.cell.seed);
         let mut empty = self.fresh(SIDES[0], None)?;
         let fresh = self.free(empty.as_mut())?;
         empty.close()?;
         self.discard(SIDES[0])?;
 
+        let (profile, fullness, real) = if task.profile == super::NATURE {
+            let Nature { profile, fullness, free } = self.nature()?;
+            (profile, fullness, Some(free))
+        } else {
+            (profile::load(&task.profile)?, task.fullness, None)
+        };
+        let conditions = task.conditions(profile, size_bytes, fullness, seed);
+        let mut aging = Aging::begin(&conditions)?;
+        let mut target = self.fresh(SIDES[2], Some(aging.inodes))?;
+        let name = &self.at.identity.name;
+        self.at.watch.phase(&format!("{name}: aging with the profile {}", task.profile), None);
+        aging.advance(target.as_ref(), 100, self.at.watch)?;
+        let aged = self.free(target.as_mut())?;
+        target.close()?;
+        self.discard(SIDES[2])?;
+        Ok(found(&self.at.scale.rounds, task.by, &fresh, real.as_ref(), &aged))
+    }
+
+    /// Ages a file system by the synthetic workload, and captures its profile.
+    fn nature(&mut self) -> Result<Nature, Error> {
+        let (task, size_bytes) = (self.task, self.at.scale.size_bytes);
         let mut real = self.fresh(SIDES[1], None)?;
         let options = SyntheticOptions {
             size_bytes,
@@ -40,24 +68,15 @@ impl Run<'_, '_> {
             concurrency: 5,
             intervals: 120,
             fullness: task.fullness,
-            seed,
+            seed: self.at.cell.seed,
         };
         work(real.as_mut(), &options, self.at.watch)?;
-        let captured = profile::capture(real.root(), super::NATURE, AgeBy::Birth, 1)?;
+        let profile = profile::capture(real.root(), super::NATURE, AgeBy::Birth, 1)?.profile;
         let fullness = probe::census(real.root())?.allocated_bytes as f64 / size_bytes as f64;
-        let nature = self.free(real.as_mut())?;
+        let free = self.free(real.as_mut())?;
         real.close()?;
         self.discard(SIDES[1])?;
-
-        let conditions = task.conditions(captured.profile, size_bytes, fullness, seed);
-        let mut aging = Aging::begin(&conditions)?;
-        let mut aged = self.fresh(SIDES[2], Some(aging.inodes))?;
-        self.at.watch.phase(&format!("{}: aging with the profile nature", self.at.identity.name), None);
-        aging.advance(aged.as_ref(), 100, self.at.watch)?;
-        let synthetic = self.free(aged.as_mut())?;
-        aged.close()?;
-        self.discard(SIDES[2])?;
-        Ok(found(&self.at.scale.rounds, task.by, [&fresh, &nature, &synthetic]))
+        Ok(Nature { profile, fullness, free })
     }
 
     /// Measures the free space, and the fragments of a new file of each size, one file at a time.
@@ -102,6 +121,11 @@ impl Free {
         self.lengths.iter().max().copied().unwrap_or(0) as f64
     }
 
+    /// The logarithms of the lengths, each with its weight.
+    fn doublings(&self) -> Vec<(f64, f64)> {
+        self.lengths.iter().map(|&len| ((len as f64).log2(), 1.0)).collect()
+    }
+
     /// The measurements that are the same for every round.
     fn whole(&self, side: &str) -> [Measurement; 5] {
         let least = self.lengths.iter().min().copied().unwrap_or(0) as f64;
@@ -115,19 +139,11 @@ impl Free {
     }
 }
 
-fn found(rounds: &[u64], by: By, all: [&Free; 3]) -> Rounds {
-    let [_, real, aged] = all;
-    let doublings = |free: &Free| -> Vec<(f64, f64)> {
-        free.lengths.iter().map(|&len| ((len as f64).log2(), 1.0)).collect()
-    };
-    let apart = distance::earth_mover(&doublings(real), &doublings(aged));
+fn found(rounds: &[u64], by: By, fresh: &Free, real: Option<&Free>, aged: &Free) -> Rounds {
+    let sides = || SIDES.into_iter().zip([Some(fresh), real, Some(aged)]);
     let of = |&round: &u64| {
-        let mut numbers = vec![
-            measures::FREE_MEAN_DIFFERENCE_BYTES.once(ONLY, aged.mean() - real.mean()),
-            measures::FREE_LARGEST_DIFFERENCE_BYTES.once(ONLY, aged.largest() - real.largest()),
-            measures::FREE_EXTENT_DOUBLINGS_APART.once(ONLY, apart),
-        ];
-        for (side, free) in SIDES.into_iter().zip(all) {
+        let mut numbers = Vec::new();
+        for (side, free) in sides().filter_map(|(side, free)| Some((side, free?))) {
             numbers.extend(free.whole(side));
             if by == By::FreeExtent {
                 let class: Vec<u64> =
@@ -143,11 +159,25 @@ fn found(rounds: &[u64], by: By, all: [&Free; 3]) -> Rounds {
                 numbers.push(measures::NEW_FILE_FRAGMENTS_PER_MIB.once(side, per_mib));
             }
         }
-        if let Some((&aged, &real)) = aged.fragments.get(&round).zip(real.fragments.get(&round)) {
-            let over = aged as f64 / real as f64;
-            numbers.push(measures::NEW_FILE_FRAGMENTS_OVER_REAL.once(ONLY, over));
+        if let Some(real) = real {
+            numbers.extend(compared(real, aged, round));
         }
         (round, numbers)
     };
     rounds.iter().map(of).collect()
+}
+
+/// How the aged side differs from the original.
+fn compared(real: &Free, aged: &Free, round: u64) -> Vec<Measurement> {
+    let apart = distance::earth_mover(&real.doublings(), &aged.doublings());
+    let mut numbers = vec![
+        measures::FREE_MEAN_DIFFERENCE_BYTES.once(ONLY, aged.mean() - real.mean()),
+        measures::FREE_LARGEST_DIFFERENCE_BYTES.once(ONLY, aged.largest() - real.largest()),
+        measures::FREE_EXTENT_DOUBLINGS_APART.once(ONLY, apart),
+    ];
+    if let Some((&aged, &real)) = aged.fragments.get(&round).zip(real.fragments.get(&round)) {
+        let over = aged as f64 / real as f64;
+        numbers.push(measures::NEW_FILE_FRAGMENTS_OVER_REAL.once(ONLY, over));
+    }
+    numbers
 }
