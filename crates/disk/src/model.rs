@@ -44,6 +44,7 @@ const BUILTIN: &[&str] = &[
     include_str!("../../../devices/ssd-sata.toml"),
     include_str!("../../../devices/ssd-intel-320.toml"),
     include_str!("../../../devices/ssd-crucial-m4.toml"),
+    include_str!("../../../devices/ssd-adata-s510.toml"),
     include_str!("../../../devices/ssd-nvme.toml"),
 ];
 

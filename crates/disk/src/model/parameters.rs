@@ -88,6 +88,7 @@ pub(super) struct SmrParameters {
 #[serde(deny_unknown_fields)]
 pub(super) struct FtlParameters {
     pub drive_bytes: u64,
+    pub partition_share: f64,
     pub over_provisioning: f64,
     pub planes_per_die: u32,
     pub pages_per_block: u32,
@@ -208,6 +209,7 @@ impl SsdParameters {
 impl FtlParameters {
     fn check(&self, ssd: &SsdParameters) -> Result<(), String> {
         number("ftl.block_erase_us", self.block_erase_us, 0.0..=1e7)?;
+        number("ftl.partition_share", self.partition_share, 0.01..=1.0)?;
         number("ftl.over_provisioning", self.over_provisioning, 0.0..=1.0)?;
         for (key, value, range) in [
             ("ftl.planes_per_die", self.planes_per_die.into(), 1..=64),

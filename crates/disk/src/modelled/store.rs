@@ -2,10 +2,9 @@
 //!
 //! `disk.json` describes the disk ([`super::settings`]), `model.toml` its costs ([`crate::model`]), `map` maps its parts to chunks
 //! ([`super::map`]), `data` contains the chunks ([`super::chunks`]), `flash` the state of a flash drive ([`super::flash`]), and `snapshots/`
-//! one map and one state per snapshot. Invariants: a chunk
-//! with several references never changes; a map lists a chunk only after its space is allocated and its bytes are written; a chunk that no
-//! map lists is free. A process that is killed therefore leaves a consistent store with everything it had written, because the kernel keeps
-//! the written file data.
+//! one map and one state per snapshot. Invariants: a chunk with several references never changes; a map lists a chunk only after its space
+//! is allocated and its bytes are written; a chunk that no map lists is free. A process that is killed therefore leaves a consistent store
+//! with everything it had written, because the kernel keeps the written file data.
 //!
 //! A system crash is different: only snapshots are synced to the host's disk. The file `attached` in the store names the boot in which the
 //! store was last opened, and is removed when the store is closed. It identifies a store that was in use during a crash; such a store can
@@ -213,7 +212,7 @@ impl Store {
         })
     }
 
-    /// Copies an image of the same size to a new disk, whose flash then holds it as if it was written once.
+    /// Copies an image of the same size to a new disk. Its flash then holds it as if all of it was written once, zeros too.
     pub fn import_image(&mut self, image: &Path) -> Result<(), Error> {
         let from = input::open_disk(image).context("opening the image", image)?;
         let size = self.settings.size_bytes;
@@ -227,7 +226,7 @@ impl Store {
             read_data(&from, size, |at, data| if is_zero(data) { Ok(()) } else { self.write(at, data) });
         self.flush();
         put.context("copying to the modelled disk from", image)?;
-        self.precondition_flash(FlashState::Fresh);
+        self.precondition_flash(FlashState::Filled);
         Ok(())
     }
 

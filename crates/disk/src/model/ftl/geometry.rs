@@ -10,8 +10,8 @@ const SPARE_MIN: u64 = 8;
 
 /// The sizes of a drive's flash.
 ///
-/// The disk is the whole drive. If it has another size than the drive of the model, it is a scale model of it: with as many superblocks, of
-/// fewer or more pages, so that garbage collection has the same choice and costs the same for each byte.
+/// The disk is a partition of the drive. If it has another size than that of the model, the drive is a scale model: with as many superblocks,
+/// of fewer or more pages, so that garbage collection has the same choice and costs the same for each byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// Bytes that the table maps as one.
@@ -37,7 +37,7 @@ impl Geometry {
     pub(in crate::model) fn new(ssd: &SsdParameters, ftl: &FtlParameters, size_bytes: u64) -> Geometry {
         let dies = u64::from(ssd.channels) * u64::from(ssd.dies_per_channel);
         let page_bytes = ssd.page_bytes * u64::from(ftl.planes_per_die);
-        let share = size_bytes as f64 / ftl.drive_bytes as f64;
+        let share = size_bytes as f64 / (ftl.drive_bytes as f64 * ftl.partition_share);
         // A very large disk has a coarser table.
         let mut unit_bytes = ssd.map_unit_bytes.min(page_bytes);
         while size_bytes / unit_bytes * 4 > SLOTS_MAX {
@@ -56,7 +56,8 @@ impl Geometry {
         };
         let superblock_units = dies * page_units * rows;
         let needed = (units + table_pages).div_ceil(superblock_units) + SPARE_MIN;
-        let provided = (units as f64 * (1.0 + ftl.over_provisioning) / superblock_units as f64).ceil() as u64;
+        let all_units = units as f64 / ftl.partition_share * (1.0 + ftl.over_provisioning);
+        let provided = (all_units / superblock_units as f64).ceil() as u64;
         Geometry {
             unit_bytes,
             units: units as u32,
