@@ -21,6 +21,7 @@ fn models_are_listed_shown_and_checked() {
             "ssd-sata",
             "ssd-intel-320",
             "ssd-crucial-m4",
+            "ssd-adata-s510",
             "ssd-nvme"
         ]
     );
