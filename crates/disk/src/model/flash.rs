@@ -40,7 +40,8 @@ impl FlashArray {
             FlashOp::Read { die, bytes } => {
                 let free_ns = &mut self.dies_free_ns[die as usize];
                 // A program that has begun is waited for: on average half of it.
-                let sensed_ns = free_ns.clamp(now_ns, now_ns + self.page_program_ns / 2.0) + self.page_read_ns;
+                let sensed_ns =
+                    free_ns.clamp(now_ns, now_ns + self.page_program_ns / 2.0) + self.page_read_ns;
                 *free_ns = free_ns.max(now_ns) + self.page_read_ns;
                 let transfer_ns = bytes as f64 / self.bus_bytes_per_ns;
                 self.transfer(die, transfer_ns, now_ns).max(sensed_ns + transfer_ns)

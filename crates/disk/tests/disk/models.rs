@@ -321,7 +321,7 @@ fn full_drive_collects_garbage_and_discards_help() {
     let aged_state = FlashState::Aged { overwrites: 2.0, seed: 1 };
     let (aged_s, aged) = on_flash(&m4, size, aged_state, &writes[40_000..]);
     within(fresh, 1.0..=1.05);
-    assert!(filled > 2.0 && aged > 4.0, "{filled} {aged}");
+    assert!(filled > 2.0 && aged > 3.0, "{filled} {aged}");
     // Time is nearly all programming, so it grows as the programmed bytes do.
     within(aged_s / fresh_s / aged, 0.8..=1.3);
     assert!(filled_s > fresh_s);

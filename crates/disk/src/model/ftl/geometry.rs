@@ -45,7 +45,8 @@ impl Geometry {
         }
         let page_bytes = page_bytes.max(unit_bytes);
         let page_units = page_bytes / unit_bytes;
-        let block_bytes = f64::from(ftl.pages_per_block) * (ssd.page_bytes * u64::from(ftl.planes_per_die)) as f64;
+        let block_bytes =
+            f64::from(ftl.pages_per_block) * (ssd.page_bytes * u64::from(ftl.planes_per_die)) as f64;
         let rows = (block_bytes * share / page_bytes as f64).round().clamp(1.0, 1e6) as u64;
         let units = size_bytes.div_ceil(unit_bytes).max(1);
         let table_page_units = (unit_bytes / ssd.map_entry_bytes).max(1);
