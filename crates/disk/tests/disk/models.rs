@@ -370,7 +370,7 @@ fn invalid_flash_translation_layer_is_refused() {
         ("planes_per_die = 2", "planes_per_die = 0", "ftl.planes_per_die is 0"),
         ("over_provisioning = 0.0733", "over_provisioning = -1.0", "ftl.over_provisioning is -1"),
         ("drive_bytes = 64023257088", "drive_bytes = 1048576", "ftl.drive_bytes is 1048576"),
-        ("victim = \"greedy\"", "victim = \"best\"", "unknown variant"),
+        ("victim = \"oldest\"", "victim = \"best\"", "unknown variant"),
     ] {
         let text = model("ssd-crucial-m4").to_toml();
         let other = text.replacen(from, to, 1).replacen("ssd-crucial-m4", "other", 1);

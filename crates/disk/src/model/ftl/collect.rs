@@ -21,6 +21,9 @@ pub enum VictimPolicy {
     /// The one with the most benefit, age × invalid share / (2 × valid share): Kawaguchi, Nishioka and Motoda, A Flash-Memory Based File
     /// System, USENIX 1995.
     CostBenefit,
+    /// The one that was filled first, so that all are collected in turn (Boboila and Desnoyers, Performance Models of Flash-based Solid-State
+    /// Drives for Real Workloads, MSST 2011): data that stays is moved again and again.
+    Oldest,
 }
 
 /// The superblock being collected.
@@ -115,6 +118,7 @@ impl Ftl {
         } else {
             match self.policy {
                 VictimPolicy::Greedy => filled.min_by_key(|superblock| of(superblock).valid)?,
+                VictimPolicy::Oldest => filled.min_by_key(|superblock| of(superblock).stamp)?,
                 VictimPolicy::CostBenefit => {
                     filled.max_by(|a, b| self.benefit(*a).total_cmp(&self.benefit(*b)))?
                 }
