@@ -41,7 +41,7 @@ pub enum ServedDisk {
         /// Name of the snapshot
         name: String,
     },
-    /// Bring the flash of an SSD into a known state; the data stays
+    /// Make the flash of an SSD fresh, filled or aged
     Precondition {
         /// Directory of the modelled disk
         dir: PathBuf,

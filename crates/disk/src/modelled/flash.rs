@@ -65,14 +65,16 @@ impl Store {
     /// # Errors
     /// If the disk is in use, or its model has no translation layer.
     pub fn precondition(dir: &Path, state: FlashState) -> Result<FlashStatus, Error> {
-        let mut store = Store::open_with_fresh_flash(dir)?;
-        let Some(status) = store.precondition_flash(state) else {
+        let model = model_of(dir)?;
+        if model.endurance_erases().is_none() {
             let why = format!(
                 "its model {} has no flash translation layer; create a disk of one that has, such as ssd-crucial-m4",
-                store.settings.model
+                model.name()
             );
-            return Err(Error::Store { dir: store.dir.clone(), why });
-        };
+            return Err(Error::Store { dir: dir.to_owned(), why });
+        }
+        let mut store = Store::open_with_fresh_flash(dir)?;
+        let status = store.precondition_flash(state).expect("its model has a translation layer");
         store.close()?;
         Ok(status)
     }
