@@ -20,6 +20,8 @@ fn models_are_listed_shown_and_checked() {
             "smr",
             "ssd-sata",
             "ssd-intel-320",
+            "ssd-crucial-m4",
+            "ssd-adata-s510",
             "ssd-nvme"
         ]
     );

@@ -398,3 +398,25 @@ fn invalid_disk_options_are_refused() {
         lab.refused(line, expected);
     }
 }
+
+#[test]
+fn flash_is_preconditioned_and_shown() {
+    let lab = Lab::new();
+    lab.run("disk create d --size 64MiB --model ssd-crucial-m4");
+    let flash = |line: &str| lab.json(line)["flash"].clone();
+    assert_eq!(flash("disk list d")["mapped_share"], 0.0);
+    let shown = lab.run("disk precondition d filled");
+    assert!(shown.contains("write amplification") && shown.contains("100.000 %"), "{shown}");
+    assert_eq!(flash("disk list d")["mapped_share"], 1.0);
+    lab.run("disk precondition d aged --overwrites 3 --seed 7");
+    let aged = flash("disk list d");
+    assert!(aged["write_amplification"].as_f64().unwrap() > 2.0, "{aged}");
+    lab.run("disk snapshot d aged");
+    lab.run("disk precondition d fresh");
+    lab.run("disk rollback d aged");
+    assert_eq!(flash("disk list d"), aged);
+    lab.run("disk create hdd --size 64MiB --model hdd-7200");
+    lab.refused("disk precondition hdd filled", "hdd-7200 has no flash translation layer");
+    assert_eq!(flash("disk list hdd"), serde_json::Value::Null);
+    lab.refused("disk precondition d aged --overwrites 1001", "must be between 0 and 1000");
+}

@@ -6,6 +6,8 @@
 
 mod clock;
 mod device;
+mod flash;
+mod ftl;
 mod geometry;
 mod hdd;
 mod parameters;
@@ -16,16 +18,20 @@ mod write_cache;
 
 pub use clock::ModelClock;
 pub use device::Device;
+pub(crate) use ftl::lock;
+pub use ftl::{FlashState, FlashStatus, Ftl, SharedFtl};
 pub use price::{
     LogCost, Pricing, RequestKindCost, TransferCurve, TransferPoint, price, price_expected, price_extents,
-    transfer_curve,
+    price_on, transfer_curve,
 };
 
 use crate::Error;
 use crate::modelled::{is_store, model_of};
-use parameters::Parameters;
+use ftl::Geometry;
+use parameters::{FtlParameters, Parameters, SsdParameters};
 use serde::{Serialize, Serializer};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 /// The built-in models: one line each.
 const BUILTIN: &[&str] = &[
@@ -37,6 +43,8 @@ const BUILTIN: &[&str] = &[
     include_str!("../../../devices/smr.toml"),
     include_str!("../../../devices/ssd-sata.toml"),
     include_str!("../../../devices/ssd-intel-320.toml"),
+    include_str!("../../../devices/ssd-crucial-m4.toml"),
+    include_str!("../../../devices/ssd-adata-s510.toml"),
     include_str!("../../../devices/ssd-nvme.toml"),
 ];
 
@@ -133,7 +141,43 @@ impl Model {
 
     /// Creates a device in its initial state, with a disk of `size_bytes`.
     pub fn device(&self, size_bytes: u64) -> Device {
-        Device::new(&self.parameters, size_bytes)
+        self.device_with(size_bytes, self.ftl(size_bytes))
+    }
+
+    /// Creates a device whose flash is in a given state; `None` for a device without a translation layer.
+    pub fn device_with(&self, size_bytes: u64, flash: Option<SharedFtl>) -> Device {
+        Device::new(&self.parameters, size_bytes, flash)
+    }
+
+    /// The fresh flash of a drive with a disk of `size_bytes`; `None` for a device without a translation layer.
+    pub fn ftl(&self, size_bytes: u64) -> Option<SharedFtl> {
+        let ftl = self
+            .flash_parameters()
+            .map(|(ssd, ftl)| Ftl::new(Geometry::new(ssd, ftl, size_bytes), ftl.victim, ftl.wear_gap_max));
+        ftl.map(|ftl| Arc::new(Mutex::new(ftl)))
+    }
+
+    /// Restores the flash of a drive with a disk of `size_bytes` from [`Ftl::to_bytes`]. Returns what is wrong with the bytes if they are
+    /// not such a state; `None` for a device without a translation layer.
+    pub(crate) fn parse_ftl(&self, bytes: &[u8], size_bytes: u64) -> Option<Result<Ftl, String>> {
+        self.flash_parameters().map(|(ssd, ftl)| {
+            Ftl::parse(bytes, Geometry::new(ssd, ftl, size_bytes), ftl.victim, ftl.wear_gap_max)
+        })
+    }
+
+    /// Whether this is the flash of such a drive with a disk of `size_bytes`.
+    pub(crate) fn has_flash_of(&self, flash: &Ftl, size_bytes: u64) -> bool {
+        let geometry = self.flash_parameters().map(|(ssd, ftl)| Geometry::new(ssd, ftl, size_bytes));
+        geometry.as_ref() == Some(flash.geometry())
+    }
+
+    /// The number of erases that a block is specified for; `None` for a device without a translation layer.
+    pub fn endurance_erases(&self) -> Option<u32> {
+        Some(self.parameters.ftl.as_ref()?.endurance_erases)
+    }
+
+    fn flash_parameters(&self) -> Option<(&SsdParameters, &FtlParameters)> {
+        self.parameters.ssd.as_ref().zip(self.parameters.ftl.as_ref())
     }
 }
 

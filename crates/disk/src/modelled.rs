@@ -7,6 +7,7 @@
 mod attach;
 mod chunks;
 mod control;
+mod flash;
 mod harden;
 mod log;
 mod map;
@@ -21,6 +22,7 @@ mod write_cache;
 
 pub use attach::ModelledDisk;
 pub use control::{ControlRequest, Fault, Status, call, take_log};
+pub use flash::saved_flash;
 pub use harden::Hardening;
 pub use serve::serve;
 pub use settings::{Clock, DiskSettings, is_store};

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use disk::Request;
-use disk::model::{Model, price_expected};
+use disk::model::{Ftl, Model, price_on};
 use disk::modelled::ModelledDisk;
 use fs::Target;
 use probe::RequestRecorder;
@@ -19,13 +19,15 @@ pub struct Observation {
     /// Seconds elapsed on the clock of the modelled disk; `None` without a modelled disk or with an ideal one, whose clock does not
     /// advance.
     pub disk_clock_s: Option<f64>,
+    /// The state of the flash of a modelled disk before the operation; `None` without a translation layer.
+    flash: Option<Ftl>,
 }
 
 impl Observation {
     /// Seconds that a disk of this model and size takes for the requests, in the order of their issue, averaged over the initial angle of
-    /// the disk.
+    /// the disk. The disk below has its own flash, others a fresh one.
     pub fn modelled_s(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
-        Some(price_expected(model, disk_bytes, self.requests.as_ref()?).total_s())
+        Some(price_on(model, disk_bytes, self.flash.as_ref(), self.requests.as_ref()?).total_s())
     }
 }
 
@@ -45,6 +47,7 @@ pub(crate) fn capture<T>(
     let own_log = recorder.is_none();
     let logged = target.modelled().filter(|_| own_log);
     logged.map(ModelledDisk::start_log).transpose()?;
+    let flash = target.modelled().map(ModelledDisk::flash).transpose()?.flatten();
     let begin_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
     let done = work(target)?;
     let log = logged.map(end_log).transpose()?;
@@ -52,7 +55,7 @@ pub(crate) fn capture<T>(
     let traced = recorder.map(RequestRecorder::stop).transpose()?;
     let clock_s = end_ns.zip(begin_ns).map(|(end, begin)| (end - begin) as f64 / 1e9);
     let disk_clock_s = clock_s.filter(|s| *s > 0.0);
-    Ok((done, Observation { requests: traced.or(log), own_log, disk_clock_s }))
+    Ok((done, Observation { requests: traced.or(log), own_log, disk_clock_s, flash }))
 }
 
 /// The requests of a complete log: with missing requests the work would look cheaper than it is.

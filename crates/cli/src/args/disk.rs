@@ -47,8 +47,8 @@ pub enum DiskAction {
     Price {
         /// Request log of `senesce probe scan --save-log`
         log: PathBuf,
-        /// Device model: built-in name or TOML file
-        #[arg(long, value_name = "NAME|FILE")]
+        /// Device model: built-in name, TOML file or modelled disk
+        #[arg(long, value_name = "NAME|FILE|DISK")]
         model: String,
         /// Size of the disk [default: from the log]
         #[arg(long, value_name = "SIZE", value_parser = units::size)]

@@ -41,6 +41,13 @@ pub enum ServedDisk {
         /// Name of the snapshot
         name: String,
     },
+    /// Make the flash of an SSD fresh, filled or aged
+    Precondition {
+        /// Directory of the modelled disk
+        dir: PathBuf,
+        #[command(subcommand)]
+        state: Preconditioned,
+    },
     /// Show a modelled disk and its snapshots
     List {
         /// Directory of the modelled disk
@@ -91,6 +98,28 @@ pub enum Clock {
     Model,
     /// Sleep for the service times; as slow as the device
     Real,
+}
+
+#[derive(Subcommand)]
+pub enum Preconditioned {
+    /// New flash; only the data in use was written, once
+    Fresh,
+    /// Every address was written once, so none is free to the SSD
+    Filled,
+    /// Filled, then overwritten at random in blocks of 4 KiB
+    Aged {
+        /// How often, in sizes of the disk
+        #[arg(long, value_name = "N", default_value_t = 2.0, value_parser = overwrites)]
+        overwrites: f64,
+        /// Random seed of the addresses
+        #[arg(long, value_name = "N", default_value_t = 42)]
+        seed: u64,
+    },
+}
+
+fn overwrites(text: &str) -> Result<f64, String> {
+    let number = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1000.0).contains(&number) { Ok(number) } else { Err("must be between 0 and 1000".to_owned()) }
 }
 
 #[derive(Subcommand)]

@@ -1,9 +1,10 @@
 //! The state of a device between requests, for every kind of device.
 
+use super::ftl::SharedFtl;
 use super::hdd::Drive;
 use super::parameters::Parameters;
 use super::smr::Shingles;
-use super::ssd::Flash;
+use super::ssd::Ssd;
 use crate::{Request, RequestKind, SECTOR_BYTES};
 
 /// A device that serves requests in modelled time: head position, buffers, address table, busy channels.
@@ -19,12 +20,12 @@ enum Kind {
     /// The position of the disk's first byte on the drive, and how often a request may be passed over.
     Hdd(Box<Drive>, u64, u32),
     Smr(Box<Drive>, Box<Shingles>, u32),
-    Ssd(Box<Flash>),
+    Ssd(Box<Ssd>),
 }
 
 impl Device {
-    /// Creates a device in its initial state, with a disk of `size_bytes`.
-    pub(super) fn new(parameters: &Parameters, size_bytes: u64) -> Device {
+    /// Creates a device with a disk of `size_bytes`, in its initial state but for its flash, if it has a translation layer.
+    pub(super) fn new(parameters: &Parameters, size_bytes: u64, flash: Option<SharedFtl>) -> Device {
         let kind = match (&parameters.hdd, &parameters.smr, &parameters.ssd) {
             (Some(hdd), Some(smr), _) => {
                 let drive_bytes = hdd.drive_bytes.max(smr.media_cache_bytes.saturating_add(size_bytes));
@@ -38,7 +39,7 @@ impl Device {
                 let drive = Drive::new(hdd, drive_bytes, hdd.partition_offset_bytes);
                 Kind::Hdd(Box::new(drive), hdd.partition_offset_bytes, hdd.passed_over_max)
             }
-            (None, _, Some(ssd)) => Kind::Ssd(Box::new(Flash::new(ssd))),
+            (None, _, Some(ssd)) => Kind::Ssd(Box::new(Ssd::new(ssd, parameters.ftl.as_ref().zip(flash)))),
             (None, _, None) => Kind::Ideal,
         };
         Device { kind, size_bytes, oldest: None }
@@ -95,10 +96,10 @@ impl Device {
             (Kind::Smr(drive, shingles, _), RequestKind::Write) => shingles.write(drive, start, end, at_ns),
             (Kind::Hdd(drive, ..) | Kind::Smr(drive, ..), RequestKind::Flush) => drive.flush(at_ns),
             (Kind::Hdd(drive, ..) | Kind::Smr(drive, ..), RequestKind::Discard) => drive.idle_command(at_ns),
-            (Kind::Ssd(flash), RequestKind::Read) => flash.read(start, end, at_ns),
-            (Kind::Ssd(flash), RequestKind::Write) => flash.write(start, end, at_ns),
-            (Kind::Ssd(flash), RequestKind::Flush) => flash.flush(at_ns),
-            (Kind::Ssd(flash), RequestKind::Discard) => flash.command(at_ns),
+            (Kind::Ssd(ssd), RequestKind::Read) => ssd.read(start, end, at_ns),
+            (Kind::Ssd(ssd), RequestKind::Write) => ssd.write(start, end, at_ns),
+            (Kind::Ssd(ssd), RequestKind::Flush) => ssd.flush(at_ns),
+            (Kind::Ssd(ssd), RequestKind::Discard) => ssd.discard(start, end, at_ns),
         };
         (done_ns.ceil() as u64).max(arrival_ns)
     }

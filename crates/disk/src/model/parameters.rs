@@ -1,5 +1,6 @@
 //! The parameters of a device model: their TOML form and their validation.
 
+use super::ftl::VictimPolicy;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -22,6 +23,9 @@ pub(super) struct Parameters {
     /// A flash drive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssd: Option<SsdParameters>,
+    /// A flash translation layer, on top of `ssd`. Without it data lies on the dies by address, and writing leaves no traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ftl: Option<FtlParameters>,
 }
 
 /// A drive with moving heads. The built-in file `devices/hdd-7200.toml` explains each parameter.
@@ -82,6 +86,21 @@ pub(super) struct SmrParameters {
     pub band_bytes: u64,
 }
 
+/// A flash translation layer. The built-in file `devices/ssd-crucial-m4.toml` explains each parameter.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FtlParameters {
+    pub drive_bytes: u64,
+    pub partition_share: f64,
+    pub over_provisioning: f64,
+    pub planes_per_die: u32,
+    pub pages_per_block: u32,
+    pub block_erase_us: f64,
+    pub endurance_erases: u32,
+    pub victim: VictimPolicy,
+    pub wear_gap_max: u32,
+}
+
 /// The largest valid drive, 1 PiB: floating-point numbers represent addresses in it exactly.
 const DRIVE_BYTES_MAX: u64 = 1 << 50;
 
@@ -91,6 +110,11 @@ impl Parameters {
         let name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(name) {
             return Err("name must be 1 to 64 letters, digits, '-', '_' or '.'".to_owned());
+        }
+        match (&self.ssd, &self.ftl) {
+            (None, Some(_)) => return Err("[ftl] needs [ssd] for the flash".to_owned()),
+            (Some(ssd), Some(ftl)) => ssd.check().and_then(|()| ftl.check(ssd))?,
+            (_, None) => {}
         }
         match (&self.hdd, &self.ssd, &self.smr) {
             (Some(_), Some(_), _) => Err("[hdd] and [ssd] exclude each other".to_owned()),
@@ -182,6 +206,29 @@ impl SsdParameters {
             whole(key, value, range)?;
         }
         Ok(())
+    }
+}
+
+impl FtlParameters {
+    fn check(&self, ssd: &SsdParameters) -> Result<(), String> {
+        number("ftl.block_erase_us", self.block_erase_us, 0.0..=1e7)?;
+        number("ftl.partition_share", self.partition_share, 0.01..=1.0)?;
+        number("ftl.over_provisioning", self.over_provisioning, 0.0..=1.0)?;
+        for (key, value, range) in [
+            ("ftl.planes_per_die", self.planes_per_die.into(), 1..=64),
+            ("ftl.pages_per_block", self.pages_per_block.into(), 1..=1 << 16),
+            ("ftl.endurance_erases", self.endurance_erases.into(), 1..=1 << 30),
+            ("ftl.wear_gap_max", self.wear_gap_max.into(), 1..=1 << 30),
+        ] {
+            whole(key, value, range)?;
+        }
+        let dies = u64::from(ssd.channels) * u64::from(ssd.dies_per_channel);
+        let row_bytes = ssd.page_bytes.saturating_mul(dies * u64::from(self.planes_per_die));
+        whole("ftl: a page of every die, in bytes,", row_bytes, 512..=1 << 26)?;
+        let superblock_bytes = row_bytes * u64::from(self.pages_per_block);
+        // Between 16 superblocks, for garbage collection to choose from, and what can be searched quickly.
+        whole("ftl.drive_bytes", self.drive_bytes, superblock_bytes * 16..=superblock_bytes << 16)?;
+        whole("ftl: ssd.map_unit_bytes", ssd.map_unit_bytes, 512..=ssd.page_bytes)
     }
 }
 

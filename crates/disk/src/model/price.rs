@@ -1,10 +1,11 @@
 //! The cost of a request log on a device model, and the curve of bandwidth against read size (Conway et al. 2017, figure 1).
 
-use super::{Model, ModelClock};
+use super::{Ftl, Model, ModelClock};
 use crate::{Extent, Request, RequestKind, SECTOR_BYTES};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde::Serialize;
+use std::sync::{Arc, Mutex};
 
 /// The cost of a request log on a device model.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -56,14 +57,28 @@ pub struct Pricing {
 impl Pricing {
     /// Starts on a fresh device with a disk of `size_bytes`.
     pub fn new(model: &Model, size_bytes: u64) -> Pricing {
+        Pricing::on(model, size_bytes, None)
+    }
+
+    /// Starts on a device whose flash is in this state, if it is that of such a drive.
+    pub fn on(model: &Model, size_bytes: u64, flash: Option<&Ftl>) -> Pricing {
         let rotation_ns = model.rotation_ns();
         let angles = if rotation_ns > 0 { ANGLES } else { 1 };
         let starts = (0..angles).map(|angle| angle * rotation_ns / ANGLES);
-        Pricing::from(model, size_bytes, starts)
+        Pricing::from(model, size_bytes, flash, starts)
     }
 
-    fn from(model: &Model, size_bytes: u64, starts_ns: impl Iterator<Item = u64>) -> Pricing {
-        let clocks = starts_ns.map(|start_ns| ModelClock::at(model.device(size_bytes), start_ns)).collect();
+    fn from(
+        model: &Model,
+        size_bytes: u64,
+        flash: Option<&Ftl>,
+        starts_ns: impl Iterator<Item = u64>,
+    ) -> Pricing {
+        let device = || match flash.filter(|flash| model.has_flash_of(flash, size_bytes)) {
+            Some(flash) => model.device_with(size_bytes, Some(Arc::new(Mutex::new(flash.clone())))),
+            None => model.device(size_bytes),
+        };
+        let clocks = starts_ns.map(|start_ns| ModelClock::at(device(), start_ns)).collect();
         let priced = LogCost { model: model.name().to_owned(), size_bytes, ..LogCost::default() };
         Pricing { clocks, priced }
     }
@@ -104,7 +119,7 @@ impl Pricing {
 
 /// Prices `requests`, in their order, on a fresh device with a disk of `size_bytes` that starts at angle 0.
 pub fn price<'a>(model: &Model, size_bytes: u64, requests: impl IntoIterator<Item = &'a Request>) -> LogCost {
-    finished(Pricing::from(model, size_bytes, std::iter::once(0)), requests)
+    finished(Pricing::from(model, size_bytes, None, std::iter::once(0)), requests)
 }
 
 /// The same as [`price`], averaged over initial angles: see [`Pricing`].
@@ -114,6 +129,16 @@ pub fn price_expected<'a>(
     requests: impl IntoIterator<Item = &'a Request>,
 ) -> LogCost {
     finished(Pricing::new(model, size_bytes), requests)
+}
+
+/// The same as [`price_expected`], on a device whose flash is in this state, if it is that of such a drive.
+pub fn price_on<'a>(
+    model: &Model,
+    size_bytes: u64,
+    flash: Option<&Ftl>,
+    requests: impl IntoIterator<Item = &'a Request>,
+) -> LogCost {
+    finished(Pricing::on(model, size_bytes, flash), requests)
 }
 
 fn finished<'a>(mut pricing: Pricing, requests: impl IntoIterator<Item = &'a Request>) -> LogCost {

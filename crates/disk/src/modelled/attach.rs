@@ -1,12 +1,13 @@
 //! A modelled disk from the side of its user: mounts the file, starts the server and sends it requests.
 
 use super::control::{ControlRequest, Fault, Status, call, take_log};
+use super::flash::saved_flash;
 use super::server::FILE;
 use super::settings::{Clock, DiskSettings};
 use super::snapshots::{self, Snapshot};
 use super::store::{Store, model_of};
 use crate::error::{Error, IoContext};
-use crate::model::Model;
+use crate::model::{Ftl, Model};
 use crate::registry::Session;
 use crate::request::Request;
 use crate::served_mount::{FuseServerSpec, ServedMount};
@@ -104,6 +105,16 @@ impl ModelledDisk {
     /// The clock of the disk: its busy time since it was attached, in modelled time.
     pub fn clock_ns(&self) -> Result<u64, Error> {
         Ok(self.status()?.clock_ns)
+    }
+
+    /// The state of its flash now; `None` if its model has no translation layer.
+    pub fn flash(&self) -> Result<Option<Ftl>, Error> {
+        // A disk without one has nothing to save, which is a frequent case.
+        if self.model()?.endurance_erases().is_none() {
+            return Ok(None);
+        }
+        self.call(&ControlRequest::SaveFlash)?;
+        saved_flash(&self.dir)
     }
 
     /// Starts a log of requests.

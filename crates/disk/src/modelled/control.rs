@@ -4,6 +4,7 @@ use super::harden::Hardening;
 use super::log::{self, Log};
 use super::write_cache::LostWrites;
 use crate::error::{Error, IoContext};
+use crate::model::FlashStatus;
 use crate::request::Request;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -44,6 +45,8 @@ pub enum ControlRequest {
     Log(bool),
     /// Returns the requests since the last [`ControlRequest::TakeLog`] or the start of the log.
     TakeLog,
+    /// Saves the state of the flash in the store.
+    SaveFlash,
 }
 
 /// An injected fault.
@@ -67,7 +70,7 @@ pub enum Fault {
 }
 
 /// The status of a modelled disk.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Status {
     /// The server process.
     pub pid: u32,
@@ -87,6 +90,8 @@ pub struct Status {
     pub clock_ns: u64,
     /// Bytes used by the disk and its snapshots.
     pub used_bytes: u64,
+    /// What its flash has been through; `None` for a model without a translation layer.
+    pub flash: Option<FlashStatus>,
     /// Whether the power was cut.
     pub cut: bool,
     /// How well the server is protected against memory shortage.

@@ -121,7 +121,7 @@ fn bytes(entries: &[u32]) -> Vec<u8> {
 }
 
 /// Replaces a file atomically. `finish` is applied to the new file before it takes the name.
-fn put(path: &Path, bytes: &[u8], finish: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+pub(super) fn put(path: &Path, bytes: &[u8], finish: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = File::create(&new)?;
     let written =

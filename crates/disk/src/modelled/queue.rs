@@ -5,7 +5,7 @@
 
 use super::log::Log;
 use super::settings::Clock;
-use crate::model::{Device, Model, ModelClock};
+use crate::model::{Device, Model, ModelClock, SharedFtl};
 use crate::request::{Request, RequestKind, SECTOR_BYTES};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,13 +66,13 @@ pub struct TurnGuard<'a> {
 }
 
 impl Queue {
-    /// Creates the queue of a disk of this model and size.
-    pub fn new(model: &Model, size_bytes: u64, clock: Clock) -> Queue {
+    /// Creates the queue of a disk of this model, size and state of the flash, if it has a translation layer.
+    pub fn new(model: &Model, size_bytes: u64, flash: Option<SharedFtl>, clock: Clock) -> Queue {
         let timing = match clock {
             _ if model.costs_nothing() => Timing::Free { under_way: 0 },
-            Clock::Model => Timing::Counted(ModelClock::new(model.device(size_bytes))),
+            Clock::Model => Timing::Counted(ModelClock::new(model.device_with(size_bytes, flash))),
             Clock::Real => {
-                let device = model.device(size_bytes);
+                let device = model.device_with(size_bytes, flash);
                 Timing::Slept { device, start: Instant::now(), under_way: 0, horizon_ns: 0, busy_ns: 0 }
             }
         };

@@ -7,6 +7,7 @@ use super::queue::Queue;
 use super::settings::Clock;
 use super::store::Store;
 use crate::Error;
+use crate::model::lock as lock_flash;
 use crate::request::RequestKind;
 use std::fs::File;
 use std::io;
@@ -40,7 +41,12 @@ impl Served {
             data: store.data()?,
             hardening,
             size_bytes: settings.size_bytes,
-            queue: Queue::new(&model, settings.size_bytes, clock.unwrap_or(settings.clock)),
+            queue: Queue::new(
+                &model,
+                settings.size_bytes,
+                store.flash().cloned(),
+                clock.unwrap_or(settings.clock),
+            ),
             store: RwLock::new(store),
             requests: AtomicU64::new(0),
             failures: Mutex::default(),
@@ -171,6 +177,7 @@ impl Served {
         let (failed, first_failure) = lock(&self.failures).clone();
         let (log_kept, log_requests, log_lost) =
             self.queue.with_log(|log| (log.is_on(), log.requests(), log.lost()));
+        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
         Status {
             pid: std::process::id(),
             requests: self.requests.load(Ordering::Relaxed),
@@ -180,7 +187,8 @@ impl Served {
             log_requests,
             log_lost,
             clock_ns: self.queue.clock_ns(),
-            used_bytes: self.store.read().unwrap_or_else(PoisonError::into_inner).used_bytes(),
+            used_bytes: store.used_bytes(),
+            flash: store.flash().map(|flash| lock_flash(flash).status()),
             cut: self.cut.get().is_some(),
             hardening: self.hardening,
         }
@@ -206,6 +214,7 @@ impl Handler for Served {
                 self.store_mut(|store| store.rollback(name)).map_err(|e| why(&e))?
             }
             ControlRequest::Fault(fault) => self.fault(*fault)?,
+            ControlRequest::SaveFlash => self.store_mut(|store| store.save_flash()).map_err(|e| why(&e))?,
         }
         Ok(self.status())
     }

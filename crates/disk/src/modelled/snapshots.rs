@@ -1,5 +1,6 @@
 //! Snapshots of a modelled disk: maps that keep their chunks from changing. Snapshots and rollbacks copy no data.
 
+use super::flash;
 use super::map::{ChunkMap, HOLE, read_snapshot, write_snapshot};
 use super::store::{CHUNK_BYTES, Store, parts};
 use crate::error::{Error, IoContext};
@@ -31,7 +32,15 @@ impl Store {
         }
         self.flush();
         self.chunks.sync().context("flushing", &self.dir)?;
-        write_snapshot(&path, self.map.entries())?;
+        let flash = flash::of_snapshot(&path);
+        // The map comes last, because it makes the snapshot one.
+        let written = flash::write(&flash, self.flash.as_ref())
+            .and_then(|()| self.save_flash())
+            .and_then(|()| write_snapshot(&path, self.map.entries()));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&flash);
+        }
+        written?;
         self.chunks.share(self.map.entries());
         Ok(())
     }
@@ -41,6 +50,10 @@ impl Store {
         let entries = read(&self.dir, name, parts(&self.settings))?;
         let path = path_of(&self.dir, name)?;
         std::fs::remove_file(&path).context("removing", &path)?;
+        if self.flash.is_some() {
+            let flash = flash::of_snapshot(&path);
+            std::fs::remove_file(&flash).context("removing", &flash)?;
+        }
         self.chunks.release(entries);
         Ok(())
     }
@@ -48,12 +61,15 @@ impl Store {
     /// Rolls the disk back to a snapshot. The snapshot stays.
     pub fn rollback(&mut self, name: &str) -> Result<(), Error> {
         let entries = read(&self.dir, name, parts(&self.settings))?;
+        let flash = flash::of_snapshot(&path_of(&self.dir, name)?);
+        let flash = flash::read(&flash, &self.model()?, self.settings.size_bytes)?;
         self.flush();
         let new = ChunkMap::create(&self.dir.join("map"), entries)?;
         let old = std::mem::replace(&mut self.map, new);
         self.chunks.share(self.map.entries());
         self.chunks.release(old.entries().iter().copied());
-        Ok(())
+        self.replace_flash(flash);
+        self.save_flash()
     }
 }
 
@@ -104,7 +120,7 @@ fn paths(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-fn path_of(dir: &Path, name: &str) -> Result<PathBuf, Error> {
+pub(super) fn path_of(dir: &Path, name: &str) -> Result<PathBuf, Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.len() > 100 || !name.chars().all(plain) {
         let why = format!("{name:?} is not a valid snapshot name; use at most 100 letters, digits, - and _");

@@ -1,16 +1,17 @@
 //! The store of a modelled disk: a directory with the contents of the disk in copy-on-write chunks.
 //!
 //! `disk.json` describes the disk ([`super::settings`]), `model.toml` its costs ([`crate::model`]), `map` maps its parts to chunks
-//! ([`super::map`]), `data` contains the chunks ([`super::chunks`]), and `snapshots/` contains one map per snapshot. Invariants: a chunk
-//! with several references never changes; a map lists a chunk only after its space is allocated and its bytes are written; a chunk that no
-//! map lists is free. A process that is killed therefore leaves a consistent store with everything it had written, because the kernel keeps
-//! the written file data.
+//! ([`super::map`]), `data` contains the chunks ([`super::chunks`]), `flash` the state of a flash drive ([`super::flash`]), and `snapshots/`
+//! one map and one state per snapshot. Invariants: a chunk with several references never changes; a map lists a chunk only after its space
+//! is allocated and its bytes are written; a chunk that no map lists is free. A process that is killed therefore leaves a consistent store
+//! with everything it had written, because the kernel keeps the written file data.
 //!
 //! A system crash is different: only snapshots are synced to the host's disk. The file `attached` in the store names the boot in which the
 //! store was last opened, and is removed when the store is closed. It identifies a store that was in use during a crash; such a store can
 //! only be opened at a snapshot, because nothing else in it, in particular its map, is reliable.
 
 use super::chunks::Chunks;
+use super::flash;
 use super::map::{ChunkMap, HOLE, sync_dir_of};
 use super::settings::DiskSettings;
 use super::write_cache::{LostWrites, OldContents, UndoRecord, WriteCache};
@@ -19,7 +20,7 @@ use crate::checksum::Digesting;
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
 use crate::image::read_data;
-use crate::model::Model;
+use crate::model::{FlashState, Model, SharedFtl, lock};
 use digest::Digest;
 use std::fs::File;
 use std::io;
@@ -50,6 +51,7 @@ pub struct Store {
     pub(super) map: ChunkMap,
     pub(super) chunks: Chunks,
     cache: WriteCache,
+    pub(super) flash: Option<SharedFtl>,
     /// Number of write and discard requests so far.
     requests: u64,
     _lock: FileLock,
@@ -75,7 +77,7 @@ impl Store {
         settings.model = model.name().to_owned();
         let made = fill_new(dir, &settings, &model);
         if made.is_err() {
-            for file in ["disk.json", MODEL, "map", "map.new", "data", "lock"] {
+            for file in ["disk.json", MODEL, "map", "map.new", "data", "flash", "flash.new", "lock"] {
                 let _ = std::fs::remove_file(dir.join(file));
             }
             let _ = std::fs::remove_dir(dir.join("snapshots"));
@@ -88,19 +90,19 @@ impl Store {
 
     /// Opens the store in `dir`.
     pub fn open(dir: &Path) -> Result<Store, Error> {
-        Store::take(dir, |dir, parts| {
-            if was_left_in_use(dir)? {
-                let why = "the machine crashed while it was in use; roll back to a consistent snapshot with \
-                           `senesce disk rollback`, or create a new disk";
-                return Err(Error::Store { dir: dir.to_owned(), why: why.to_owned() });
-            }
-            ChunkMap::open(&dir.join("map"), parts)
+        Store::take(dir, current_map, |dir, model, size_bytes| {
+            flash::read(&flash::current(dir), model, size_bytes)
         })
+    }
+
+    /// Opens the store in `dir`, whatever the state of its flash is, with a fresh one.
+    pub(super) fn open_with_fresh_flash(dir: &Path) -> Result<Store, Error> {
+        Store::take(dir, current_map, |_, model, size_bytes| Ok(model.ftl(size_bytes)))
     }
 
     /// Opens the store in `dir` at a snapshot, even after a system crash.
     pub fn open_at(dir: &Path, snapshot: &str) -> Result<Store, Error> {
-        Store::take(dir, |dir, parts| {
+        let map = |dir: &Path, parts| {
             let entries = super::snapshots::read(dir, snapshot, parts)?;
             if !dir.join(ATTACHED).exists() {
                 // A crash from here on may leave an arbitrary map; a store that was in use during an earlier crash keeps its mark.
@@ -108,22 +110,32 @@ impl Store {
             }
             Chunks::repair(&dir.join("data"), parts)?;
             ChunkMap::create(&dir.join("map"), entries)
-        })
+        };
+        let store = Store::take(dir, map, |dir, model, size_bytes| {
+            flash::read(&flash::of_snapshot(&super::snapshots::path_of(dir, snapshot)?), model, size_bytes)
+        })?;
+        store.save_flash()?;
+        Ok(store)
     }
 
-    fn take(dir: &Path, map: impl FnOnce(&Path, usize) -> Result<ChunkMap, Error>) -> Result<Store, Error> {
+    fn take(
+        dir: &Path,
+        map: impl FnOnce(&Path, usize) -> Result<ChunkMap, Error>,
+        flash: impl FnOnce(&Path, &Model, u64) -> Result<Option<SharedFtl>, Error>,
+    ) -> Result<Store, Error> {
         let dir = &std::fs::canonicalize(dir).context("opening the store", dir)?;
         let settings = DiskSettings::read(dir)?;
         let lock = take_lock(dir)?;
         let parts = parts(&settings);
         let map = map(dir, parts)?;
+        let flash = flash(dir, &model_of(dir)?, settings.size_bytes)?;
         let mut maps = super::snapshots::read_all(dir, parts)?;
         maps.push(map.entries().to_vec());
         let maps: Vec<&[u32]> = maps.iter().map(Vec::as_slice).collect();
         let chunks = Chunks::open(&dir.join("data"), parts, &maps)?;
         mark_in_use(dir)?;
         let cache = WriteCache::new(settings.write_cache_bytes);
-        Ok(Store { dir: dir.clone(), settings, map, chunks, cache, requests: 0, _lock: lock })
+        Ok(Store { dir: dir.clone(), settings, map, chunks, cache, flash, requests: 0, _lock: lock })
     }
 
     /// The settings of the disk.
@@ -190,7 +202,17 @@ impl Store {
         Ok(digesting.finish(size))
     }
 
-    /// Copies an image of the same size to a new disk.
+    /// The ranges of the disk with data, in bytes from start to end.
+    pub(super) fn used_ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+        let size = self.settings.size_bytes;
+        let held = self.map.entries().iter().enumerate().filter(|(_, chunk)| **chunk != HOLE);
+        held.map(move |(part, _)| {
+            let start = (part * CHUNK_BYTES) as u64;
+            (start, size.min(start + CHUNK_BYTES as u64))
+        })
+    }
+
+    /// Copies an image of the same size to a new disk. Its flash then holds it as if all of it was written once, zeros too.
     pub fn import_image(&mut self, image: &Path) -> Result<(), Error> {
         let from = input::open_disk(image).context("opening the image", image)?;
         let size = self.settings.size_bytes;
@@ -203,7 +225,9 @@ impl Store {
         let put =
             read_data(&from, size, |at, data| if is_zero(data) { Ok(()) } else { self.write(at, data) });
         self.flush();
-        put.context("copying to the modelled disk from", image)
+        put.context("copying to the modelled disk from", image)?;
+        self.precondition_flash(FlashState::Filled);
+        Ok(())
     }
 
     /// Writes `data` at offset `at`.
@@ -251,6 +275,9 @@ impl Store {
     /// Rolls back the unflushed writes except for those that survive. On an error the remaining writes are still rolled back, and the first
     /// error is returned.
     pub fn power_cut(&mut self, loss: LostWrites) -> io::Result<()> {
+        if let Some(flash) = &self.flash {
+            lock(flash).power_cut();
+        }
         let mut records = self.cache.take_records();
         let survivors = loss.survivors(&records, SECTOR_BYTES);
         let mut done = Ok(());
@@ -280,6 +307,7 @@ impl Store {
     /// Closes the store when no more requests arrive: everything is synced to the host's disk.
     pub fn close(&mut self) -> Result<(), Error> {
         self.flush();
+        self.save_flash()?;
         let path = self.dir.join(ATTACHED);
         self.chunks
             .reclaim_all()
@@ -423,8 +451,19 @@ fn fill_new(dir: &Path, settings: &DiskSettings, model: &Model) -> Result<(), Er
     settings.write(dir)?;
     let path = dir.join(MODEL);
     std::fs::write(&path, model.to_toml()).context("writing", &path)?;
+    flash::write(&flash::current(dir), model.ftl(settings.size_bytes).as_ref())?;
     ChunkMap::create(&dir.join("map"), vec![HOLE; parts(settings)])?;
     Chunks::create(&dir.join("data"), parts(settings))
+}
+
+/// Opens the active map, unless a crash of the system left it unreliable.
+fn current_map(dir: &Path, parts: usize) -> Result<ChunkMap, Error> {
+    if was_left_in_use(dir)? {
+        let why = "the machine crashed while it was in use; roll back to a consistent snapshot with `senesce \
+                   disk rollback`, or create a new disk";
+        return Err(Error::Store { dir: dir.to_owned(), why: why.to_owned() });
+    }
+    ChunkMap::open(&dir.join("map"), parts)
 }
 
 fn take_lock(dir: &Path) -> Result<FileLock, Error> {

@@ -4,6 +4,7 @@ mod common;
 mod log;
 mod modelled_disk;
 mod modelled_faults;
+mod modelled_flash;
 mod modelled_kill;
 mod modelled_memory;
 mod modelled_store;

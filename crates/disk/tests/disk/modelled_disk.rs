@@ -156,7 +156,7 @@ fn clock_equals_price_of_log() {
         return;
     }
     let session = begin();
-    for model in ["hdd-7200", "smr", "ssd-sata", "ssd-nvme"] {
+    for model in ["hdd-7200", "smr", "ssd-sata", "ssd-nvme", "ssd-crucial-m4"] {
         let dir = in_memory();
         let disk = make_with(&session, dir.path(), &DiskSettings::new(64 * MIB, model, Clock::Model));
         disk.start_log().unwrap();

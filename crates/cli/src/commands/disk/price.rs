@@ -5,14 +5,17 @@ use anyhow::{Result, bail};
 use disk::Model;
 use disk::log::LogReader;
 use disk::model::Pricing;
+use disk::modelled::{is_store, saved_flash};
 use disk::{Request, SECTOR_BYTES};
 use std::path::Path;
 
 pub fn price(path: &Path, model: &str, size: Option<u64>, json: bool) -> Result<()> {
+    // A modelled disk stands for its model and the state of its flash.
+    let flash = if is_store(Path::new(model)) { saved_flash(Path::new(model))? } else { None };
     let model = Model::find(model)?;
     let mut log = LogReader::open(path)?;
     let size_bytes = size.unwrap_or(log.info().size_bytes);
-    let mut pricing = Pricing::new(&model, size_bytes);
+    let mut pricing = Pricing::on(&model, size_bytes, flash.as_ref());
     while let Some(requests) = log.next_batch()? {
         // The model would price requests beyond the end of the disk at zero.
         let end_bytes = requests.iter().map(Request::end_sector).max().unwrap_or(0) * SECTOR_BYTES;

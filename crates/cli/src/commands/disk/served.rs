@@ -1,10 +1,11 @@
 //! `senesce disk create`, `mount` and the commands for served modelled disks.
 
-use crate::args::{self, FaultKind, ServedDisk};
+use crate::args::{self, FaultKind, Preconditioned, ServedDisk};
 use crate::messages::note;
-use crate::output;
+use crate::output::{self, number};
 use anyhow::{Context as _, Result, bail};
 use disk::log::{LogInfo, LogWriter};
+use disk::model::{FlashState, FlashStatus};
 use disk::modelled::{self, ControlRequest, DiskSettings, Fault, LostWrites, ModelledDisk, Status, Store};
 use disk::{LoopDevice, Session};
 use serde_json::json;
@@ -32,6 +33,10 @@ pub fn run(action: &ServedDisk) -> Result<()> {
         ServedDisk::Rollback { dir, name } => {
             let request = ControlRequest::Rollback { name: name.clone(), open: false };
             change(dir, &request, || Store::open_at(dir, name)?.close())
+        }
+        ServedDisk::Precondition { dir, state } => {
+            let status = Store::precondition(dir, flash_state(state))?;
+            flash(&status, modelled::model_of(dir)?.endurance_erases())
         }
         ServedDisk::List { dir, json } => list(dir, *json),
         ServedDisk::Log { dir, output } => log(dir, output),
@@ -85,8 +90,14 @@ fn list(dir: &Path, json: bool) -> Result<()> {
     let settings = DiskSettings::read(dir)?;
     let snapshots = modelled::list_snapshots(dir)?;
     let status = modelled::call(dir, &ControlRequest::Status)?;
+    let worn = match &status {
+        Some(status) => status.flash,
+        None => modelled::saved_flash(dir)?.map(|flash| flash.status()),
+    };
     if json {
-        return output::json(&json!({"disk": settings, "snapshots": snapshots, "status": status}));
+        return output::json(
+            &json!({"disk": settings, "snapshots": snapshots, "status": status, "flash": worn}),
+        );
     }
     let service = status.as_ref().map_or("no".to_owned(), |s| format!("by process {}", s.pid));
     output::table(
@@ -102,10 +113,37 @@ fn list(dir: &Path, json: bool) -> Result<()> {
     if let Some(lacks) = status.and_then(|status| status.hardening.lacks()) {
         note(&format!("the server is not protected from memory pressure: {lacks}"));
     }
+    if let Some(worn) = worn {
+        flash(&worn, modelled::model_of(dir)?.endurance_erases())?;
+    }
     output::table(
         &["snapshot", "in use"],
         snapshots.into_iter().map(|snapshot| vec![snapshot.name, input::bytes(snapshot.used_bytes)]),
     )
+}
+
+/// Shows what the flash of a disk has been through. `endurance_erases` is what its blocks are specified for.
+fn flash(status: &FlashStatus, endurance_erases: Option<u32>) -> Result<()> {
+    let percent = |share: f64| format!("{} %", number(Some(share * 100.0)));
+    output::table(
+        &["flash: mapped", "spare", "host wrote", "programmed", "write amplification", "life used"],
+        [vec![
+            percent(status.mapped_share),
+            percent(status.spare_share),
+            input::bytes(status.host_bytes),
+            input::bytes(status.programmed_bytes),
+            number(Some(status.write_amplification)),
+            percent(status.erases_mean / endurance_erases.map_or(f64::INFINITY, f64::from)),
+        ]],
+    )
+}
+
+fn flash_state(state: &Preconditioned) -> FlashState {
+    match *state {
+        Preconditioned::Fresh => FlashState::Fresh,
+        Preconditioned::Filled => FlashState::Filled,
+        Preconditioned::Aged { overwrites, seed } => FlashState::Aged { overwrites, seed },
+    }
 }
 
 fn log(dir: &Path, output: &Path) -> Result<()> {

@@ -1,0 +1,70 @@
+//! The flash below a translation layer: dies behind channels, and the times at which they are free.
+//!
+//! A die has a cache register, as ONFI flash has: the next page is transferred while it works at another. It senses pages for the host before
+//! it programs waiting ones.
+
+use super::ftl::{FlashOp, Geometry};
+use super::parameters::{FtlParameters, SsdParameters};
+
+/// The dies and channels of a drive. Times are in nanoseconds.
+pub(super) struct FlashArray {
+    page_read_ns: f64,
+    page_program_ns: f64,
+    erase_ns: f64,
+    bus_bytes_per_ns: f64,
+    /// Bytes of the page of a die, over all its planes.
+    page_bytes: u64,
+    channels_free_ns: Vec<f64>,
+    dies_free_ns: Vec<f64>,
+}
+
+impl FlashArray {
+    /// The idle flash of a drive.
+    pub fn new(ssd: &SsdParameters, ftl: &FtlParameters, geometry: &Geometry) -> FlashArray {
+        // A block with fewer pages than that of the model is erased in less time: see `Geometry`.
+        let share = f64::from(geometry.rows) / f64::from(ftl.pages_per_block);
+        FlashArray {
+            page_read_ns: ssd.page_read_us * 1e3,
+            page_program_ns: ssd.page_program_us * 1e3,
+            erase_ns: ftl.block_erase_us * 1e3 * share,
+            bus_bytes_per_ns: ssd.bus_mb_per_s / 1e3,
+            page_bytes: ssd.page_bytes * u64::from(ftl.planes_per_die),
+            channels_free_ns: vec![0.0; ssd.channels as usize],
+            dies_free_ns: vec![0.0; geometry.dies as usize],
+        }
+    }
+
+    /// Does an operation that is known at `now_ns`. Returns the time at which it is done.
+    pub fn execute(&mut self, op: FlashOp, now_ns: f64) -> f64 {
+        match op {
+            FlashOp::Read { die, bytes } => {
+                let free_ns = &mut self.dies_free_ns[die as usize];
+                // A program that has begun is waited for: on average half of it.
+                let sensed_ns =
+                    free_ns.clamp(now_ns, now_ns + self.page_program_ns / 2.0) + self.page_read_ns;
+                *free_ns = free_ns.max(now_ns) + self.page_read_ns;
+                let transfer_ns = bytes as f64 / self.bus_bytes_per_ns;
+                self.transfer(die, transfer_ns, now_ns).max(sensed_ns + transfer_ns)
+            }
+            FlashOp::Program { die } => {
+                let sent_ns = self.transfer(die, self.page_bytes as f64 / self.bus_bytes_per_ns, now_ns);
+                let free_ns = &mut self.dies_free_ns[die as usize];
+                *free_ns = free_ns.max(sent_ns) + self.page_program_ns;
+                *free_ns
+            }
+            FlashOp::Erase => {
+                let erase = |free_ns: &mut f64| *free_ns = free_ns.max(now_ns) + self.erase_ns;
+                self.dies_free_ns.iter_mut().for_each(erase);
+                now_ns
+            }
+        }
+    }
+
+    /// Occupies the channel of a die. Returns the end of the transfer.
+    fn transfer(&mut self, die: u32, transfer_ns: f64, now_ns: f64) -> f64 {
+        let channel = die as usize % self.channels_free_ns.len();
+        let free_ns = &mut self.channels_free_ns[channel];
+        *free_ns = free_ns.max(now_ns) + transfer_ns;
+        *free_ns
+    }
+}
