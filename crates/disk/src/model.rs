@@ -171,6 +171,11 @@ impl Model {
         geometry.as_ref() == Some(flash.geometry())
     }
 
+    /// Whether its flash has a translation layer, and so a state.
+    pub fn has_ftl(&self) -> bool {
+        self.flash_parameters().is_some()
+    }
+
     /// The number of erases that a block is specified for; `None` for a device without a translation layer.
     pub fn endurance_erases(&self) -> Option<u32> {
         Some(self.parameters.ftl.as_ref()?.endurance_erases)

@@ -110,7 +110,7 @@ impl ModelledDisk {
     /// The state of its flash now; `None` if its model has no translation layer.
     pub fn flash(&self) -> Result<Option<Ftl>, Error> {
         // A disk without one has nothing to save, which is a frequent case.
-        if self.model()?.endurance_erases().is_none() {
+        if !self.model()?.has_ftl() {
             return Ok(None);
         }
         self.call(&ControlRequest::SaveFlash)?;

@@ -28,7 +28,7 @@ pub(super) fn of_snapshot(map: &Path) -> PathBuf {
 
 /// Reads a state of the flash of a disk; `None` if its model has no translation layer.
 pub(super) fn read(path: &Path, model: &Model, size_bytes: u64) -> Result<Option<SharedFtl>, Error> {
-    if model.endurance_erases().is_none() {
+    if !model.has_ftl() {
         return Ok(None);
     }
     let bytes = input::read(path).context("reading the state of the flash", path)?;
@@ -66,7 +66,7 @@ impl Store {
     /// If the disk is in use, or its model has no translation layer.
     pub fn precondition(dir: &Path, state: FlashState) -> Result<FlashStatus, Error> {
         let model = model_of(dir)?;
-        if model.endurance_erases().is_none() {
+        if !model.has_ftl() {
             let why = format!(
                 "its model {} has no flash translation layer; create a disk of one that has, such as ssd-crucial-m4",
                 model.name()

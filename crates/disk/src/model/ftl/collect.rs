@@ -21,8 +21,7 @@ pub enum VictimPolicy {
     /// The one with the most benefit, age × invalid share / (2 × valid share): Kawaguchi, Nishioka and Motoda, A Flash-Memory Based File
     /// System, USENIX 1995.
     CostBenefit,
-    /// The one that was filled first, so that all are collected in turn (Boboila and Desnoyers, Performance Models of Flash-based Solid-State
-    /// Drives for Real Workloads, MSST 2011): data that stays is moved again and again.
+    /// The one that was filled first, so that all are collected in turn: data that stays is moved again and again.
     Oldest,
 }
 
