@@ -75,6 +75,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("verify", "a.snap --against a.snap --work verify", "nowhere"),
     ("run", "figure.toml --work figure", "nowhere"),
     ("reproduce", "--list", "nowhere"),
+    ("referee", "--repo history --fs ext4 --pulls 100 --work referee", "--repo nowhere"),
     ("store measures", "", "nowhere"),
     ("store merge", "work --into all.db", "nowhere --into none.db"),
     ("demo", "--size 64MiB --agings 1 --repeat 1 --work demo", "--size nowhere"),
@@ -93,6 +94,7 @@ fn prepare(lab: &Lab) {
     write("model.toml", include_str!("../devices/hdd-7200.toml"));
     write("figure.toml", include_str!("../experiments/smith97-tab1.toml"));
     workload::git::sample::make(&lab.path().join("repository"), 3, 1).unwrap();
+    workload::git::sample::make(&lab.path().join("history"), 120, 1).unwrap();
     lab.run("snapshot take tree before.snap");
     lab.run("disk create disk --size 64MiB");
     lab.run("betreefs mkfs --size 64MiB betree.img");

@@ -43,6 +43,9 @@ pub struct Referee {
     /// Commits that the first pull brings along, for a history that begins with a small tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip: u64,
+    /// File systems to measure, of those on the real disks [default: all]
+    #[arg(long, value_name = "FS", value_delimiter = ',')]
+    pub fs: Vec<String>,
     #[command(flatten)]
     pub how: HowToRun,
 }

@@ -72,16 +72,14 @@ impl Live {
         if let Some(source) = &options.source {
             let newest = history.commit(history.count()).expect("a history has commits");
             set_branch(upstream.path(), &newest)?;
-            let clone = ["clone", "--quiet", "--template=", "--no-local", "."].map(OsStr::new);
-            git("cloning to", upstream.path(), &[], clone.into_iter().chain([source.as_os_str()]))?;
+            let clone = ["clone", "--quiet", "--template=", "--no-local", "--no-checkout", "."];
+            let clone = clone.map(OsStr::new).into_iter().chain([source.as_os_str()]);
+            git("cloning to", upstream.path(), &[], clone)?;
+            check_out_bytes(source)?;
+            git("checking out", source, &[], ["reset", "--quiet", "--hard"])?;
         }
         git(ACTION, &root, &[], ["init", "--quiet", "--template="])?;
-        // Check out the bytes of the commit, whatever its .gitattributes request.
-        let info = root.join(".git/info");
-        let attributes = "* -text -ident -filter !working-tree-encoding\n";
-        fs::create_dir_all(&info)
-            .and_then(|()| fs::write(info.join("attributes"), attributes))
-            .map_err(|error| fail(error.to_string()))?;
+        check_out_bytes(&root)?;
         let add = ["remote".as_ref(), "add".as_ref(), "origin".as_ref(), upstream.path().as_os_str()];
         git(ACTION, &root, &[], add)?;
         Ok(Live { history: history.clone(), root, upstream, gc: options.gc, pull: 0 })
@@ -133,6 +131,15 @@ impl Live {
         }
         Ok(())
     }
+}
+
+/// Makes git check out the bytes of a commit at `root`, whatever its .gitattributes request.
+fn check_out_bytes(root: &Path) -> Result<(), Error> {
+    let info = root.join(".git/info");
+    let attributes = "* -text -ident -filter !working-tree-encoding\n";
+    fs::create_dir_all(&info).and_then(|()| fs::write(info.join("attributes"), attributes)).map_err(|error| {
+        Error::Git { action: "setting the attributes of", path: info.clone(), why: error.to_string() }
+    })
 }
 
 /// Moves the branch that is pulled from.

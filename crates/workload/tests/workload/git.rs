@@ -7,9 +7,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use senesce_workload::Error;
-use senesce_workload::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
+use senesce_workload::git::{ExtractOptions, Extracted, Gc, Git, History, Live, LiveOptions, Order, sample};
 use senesce_workload::micro::Shape;
+use senesce_workload::{Error, Workload as _};
 use tempfile::TempDir;
 use trace::{Op, Source, ValidatingSource};
 
@@ -431,6 +431,50 @@ fn pull_keeps_source_unchanged_and_rejects_nonempty_root() {
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
     let error = Live::begin(&history, root.path(), &options).err().unwrap().to_string();
     assert!(error.contains("not empty"), "{error}");
+}
+
+#[test]
+fn first_pull_brings_skipped_commits_along() {
+    let repository = sample_repository(20, 9);
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    let shorter = history.clone().without_first(5);
+    assert_eq!(shorter.count(), history.count() - 5);
+    assert_eq!(shorter.commit(1), history.commit(6));
+    let tree = |history: &History, pulls| {
+        let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
+        let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into(), source: None };
+        Live::begin(history, root.path(), &options).unwrap().pull(pulls).unwrap();
+        git(root.path(), &["ls-tree", "-r", "HEAD"])
+    };
+    assert_eq!(tree(&shorter, 1), tree(&history, 6));
+    // None is left, and more than any history has.
+    assert_eq!(history.clone().without_first(u64::MAX).count(), 0);
+    let workload = Git { repository: Some(repository.path().into()), skip: 15, ..Git::default() };
+    let error = workload.check(42, &[8]).unwrap_err().to_string();
+    assert!(error.contains("commits in that order after the first 15"), "{error}");
+    workload.check(42, &[3]).unwrap();
+}
+
+#[test]
+fn source_is_a_whole_clone_beside() {
+    let repository = sample_repository(20, 10);
+    let before = listing(repository.path());
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
+    let source = root.path().join("source");
+    let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into(), source: Some(source.clone()) };
+    let mut live = Live::begin(&history, &root.path().join("tree"), &options).unwrap();
+    live.pull(3).unwrap();
+    assert_eq!(git(&source, &["rev-parse", "HEAD"]).trim(), history.commit(history.count()).unwrap());
+    assert_eq!(git(&source, &["status", "--porcelain"]), "");
+    // It needs nothing of the repository: its objects are its own.
+    assert!(!source.join(".git/objects/info/alternates").exists());
+    git(&source, &["fsck", "--full"]);
+    assert_eq!(before, listing(repository.path()));
+    drop(live);
+    let workload = Git { source: true, ..Git::default() };
+    let error = workload.check(42, &[3]).unwrap_err().to_string();
+    assert!(error.contains("live = true"), "{error}");
 }
 
 #[test]
