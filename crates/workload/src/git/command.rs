@@ -125,8 +125,10 @@ fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<
         return Err(Error::Interrupted);
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let line = said.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
-    let line = line.or(said.lines().last()).unwrap_or("no error message");
+    let line = |starts: &[&str]| said.lines().find(|line| starts.iter().any(|start| line.starts_with(start)));
+    // What the other end of a clone died of says more than that it did.
+    let line = line(&["remote: fatal:"]).or_else(|| line(&["fatal:", "error:"])).or(said.lines().last());
+    let line = line.unwrap_or("no error message").trim_end();
     Err(fail(format!("git ended with {}: {line}", output.status)))
 }
 

@@ -484,6 +484,13 @@ fn missing_object_fails_pull_with_one_line() {
     let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
     let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into(), source: None };
     let mut live = Live::begin(&history, root.path(), &options).unwrap();
+    // A clone of all says what is missing: a blob of the last commit.
+    let blob = git(repository.path(), &["rev-parse", "HEAD:attributed/lines.crlf"]);
+    unpack(repository.path());
+    fs::remove_file(repository.path().join("objects").join(&blob[..2]).join(blob[2..].trim())).unwrap();
+    let beside = LiveOptions { source: Some(root.path().join("source")), ..options.clone() };
+    let error = Live::begin(&history, &root.path().join("tree"), &beside).err().unwrap().to_string();
+    assert!(error.contains(blob.trim()) && !error.contains('\n'), "{error}");
     fs::remove_dir_all(repository.path().join("objects")).unwrap();
     let error = live.pull(1).unwrap_err();
     assert!(matches!(error, Error::Git { .. }) && !error.to_string().contains('\n'), "{error}");
