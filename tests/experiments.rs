@@ -133,7 +133,11 @@ fn invalid_experiments_are_refused() {
     lab.refused("reproduce fast17-fig3 fast17-fig5 --repo . --work work", "fast17-fig3 uses no repository");
     lab.refused("reproduce fast17-fig1 fast17-fig3 --scale huge --work work", "huge");
     lab.refused("referee --pulls 99 --work work", "measured after 100");
-    lab.refused("referee --fs ntfs --work work", "ext4, xfs, btrfs, betreefs");
+    lab.refused("referee --fs ntfs --work work", "ext4, xfs, btrfs, f2fs, betreefs");
+    lab.refused(
+        "reproduce fast17-fig3 fast17-fig4 --fs nilfs2 --work work",
+        "fast17-fig3 has no file system",
+    );
     workload::git::sample::make(&lab.path().join("short"), 20, 1).unwrap();
     lab.refused("referee --fs xfs --repo short --skip 5 --pulls 100 --work work", "after the first 5");
 }

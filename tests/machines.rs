@@ -44,6 +44,65 @@ fn missing_vm_kernel_is_named() {
     lab.refused(&format!("{AGE} --modules {empty}"), "--kernel");
 }
 
+const EXPERIMENT: &str = r#"
+figure = "grown"
+title = "Files that grow together"
+source = "a test"
+fs = ["ext4", "f2fs"]
+disks = ["hdd-7200"]
+round = { label = "in turn", unit = "%" }
+
+[scale.small]
+size_bytes = 335_544_320
+rounds = [0, 100]
+unaged = false
+workload = { kind = "intrafile", files = 4 }
+
+[[claim]]
+where = "nowhere"
+states = "F2FS puts the blocks in the order of writing, and ext4 keeps some together"
+measure = "layout_score"
+fs = ["f2fs"]
+over = [{ fs = "ext4" }]
+published = { below = 1.0 }
+"#;
+
+#[test]
+fn experiment_on_a_file_system_that_this_kernel_lacks() {
+    needs!("virtual machines");
+    needs!("f2fs");
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("grown.toml"), EXPERIMENT).unwrap();
+    let part = lab.json("run grown.toml --work work --fs f2fs");
+    let file_systems = |outcome: &serde_json::Value| -> Vec<String> {
+        let sides = outcome["checkpoints"].as_array().unwrap().iter();
+        sides.map(|side| side["fs"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(file_systems(&part), ["f2fs", "f2fs"], "{part}");
+    assert_eq!(part["left_out"], serde_json::json!(["ext4"]));
+    assert_eq!(part["claims"][0]["verdict"], "cannot_be_told", "{part}");
+    lab.nothing_left();
+
+    // What is in the store is not measured again.
+    let mut rest = lab.command("run grown.toml --work work --resume --json".split(' '));
+    let empty = lab.path().to_str().unwrap();
+    if !fs::can_mount(fs::find("f2fs").unwrap()) {
+        let output =
+            lab.command("run grown.toml --work other".split(' ')).env("XDG_CACHE_HOME", empty).output();
+        let said = text(&output.unwrap().stderr);
+        assert!(said.contains("f2fs (this kernel does not support f2fs: no kernel to boot"), "{said}");
+        assert!(said.contains("1 cells failed") && said.contains("leave it out with --fs"), "{said}");
+    }
+    let output = rest.output().unwrap();
+    let said = text(&output.stderr);
+    assert!(output.status.success() && !said.contains("with another kernel"), "{said}");
+    let whole: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(file_systems(&whole), ["ext4", "ext4", "f2fs", "f2fs"], "{whole}");
+    assert!(whole["left_out"].is_null() && whole["failed"] == serde_json::json!([]), "{whole}");
+    assert_eq!(whole["claims"][0]["verdict"], "holds", "{whole}");
+    lab.nothing_left();
+}
+
 mod soak {
     use super::AGE;
     use crate::common::{Lab, child_named, has, text, wait_for_end};

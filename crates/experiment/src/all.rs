@@ -2,6 +2,7 @@
 //! last checkpoint.
 
 use super::aged_images::AgedImages;
+use super::elsewhere::Elsewhere;
 use super::judge::Verdict;
 use super::outcome::Outcome;
 use super::plan::Plan;
@@ -23,12 +24,18 @@ pub struct AllSpec {
     pub experiments: Vec<Experiment>,
     /// Their scale.
     pub scale: String,
+    /// The file systems whose cells are measured; see [`RunSpec::fs`].
+    pub fs: Vec<String>,
     /// The work directory.
     pub work: PathBuf,
+    /// Directory of the images; see [`RunSpec::image_dir`].
+    pub image_dir: Option<PathBuf>,
     /// Result store; by default the store of the work directory.
     pub store: Option<StoreLocation>,
     /// Command that runs the metadata benchmark in a separate process; see [`RunSpec::subprocess`].
     pub subprocess: fn() -> Command,
+    /// Measures file systems that this kernel lacks.
+    pub elsewhere: Elsewhere,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -63,11 +70,14 @@ impl AllSpec {
         RunSpec {
             experiment: experiment.clone(),
             scale: self.scale.clone(),
+            fs: self.fs.iter().filter(|name| experiment.fs.contains(name)).cloned().collect(),
             work: self.work.clone(),
+            image_dir: self.image_dir.clone(),
             store: self.store.clone(),
             resume: true,
             aged_images: aged_images.clone(),
             subprocess: self.subprocess,
+            elsewhere: self.elsewhere,
             command: self.command.clone(),
         }
     }

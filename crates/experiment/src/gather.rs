@@ -3,6 +3,7 @@
 use super::judge::{FigureVerdict, Judge};
 use super::outcome::{FailedCell, Outcome, Picture};
 use super::plan::{Job, Plan};
+use super::runner::is_measured;
 use probe::FileMap;
 use results::Store;
 use results::measures;
@@ -35,11 +36,15 @@ pub(super) fn gather(
         trees: Vec::new(),
         pictures: Vec::new(),
         failed,
+        left_out: Vec::new(),
         round: experiment.round.clone(),
         plots: experiment.plot.clone(),
     };
     for job in jobs {
         read_job(plan, job, store, &mut outcome)?;
+        if !job.is_asked && !is_measured(plan, job, store)? {
+            outcome.left_out.push(job.name().to_owned());
+        }
     }
     let (lines, rounds, untraced) = (plan.lines(), plan.scale.axis(), plan.untraced.as_deref());
     let judge = Judge { experiment, lines: &lines, rounds, outcome: &outcome, untraced };

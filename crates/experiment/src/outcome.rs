@@ -41,10 +41,20 @@ pub struct Outcome {
     pub pictures: Vec<Picture>,
     /// The failed cells.
     pub failed: Vec<FailedCell>,
+    /// The cells that were neither asked for nor measured before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// The meaning of a round.
     pub round: Axis,
     /// The plots.
     pub plots: Vec<Plot>,
+}
+
+impl Outcome {
+    /// Whether every cell was measured.
+    pub fn is_complete(&self) -> bool {
+        self.failed.is_empty() && self.left_out.is_empty()
+    }
 }
 
 /// The correlation of two measures over the rounds and agings of some lines of the figure.

@@ -1,6 +1,7 @@
 //! The jobs of a run, with all checks that are possible before anything is created.
 
 use super::cell::{Cell, cells};
+use super::elsewhere::Place;
 use super::line::{Aging, Line};
 use super::runner::RunSpec;
 use super::spec::Scale;
@@ -28,12 +29,29 @@ pub(super) struct Job {
     pub cell: Cell,
     /// The disks that are measured, or that costs are computed for.
     pub disks: Vec<NamedDisk>,
+    /// Whether it is measured in this run; otherwise it is only read from the store.
+    pub is_asked: bool,
+    /// Where its file system can be measured.
+    pub place: Place,
 }
 
 impl Job {
     /// The name of the job.
     pub fn name(&self) -> &str {
         &self.identity.name
+    }
+
+    /// Whether this run measures it with this kernel.
+    pub fn is_here(&self) -> bool {
+        self.is_asked && matches!(self.place, Place::Here)
+    }
+
+    /// Why it was not measured, if not with this kernel. `failed` says why the other kernel did not, if that is known.
+    pub fn why_not_here(&self, failed: Option<&str>) -> String {
+        match &self.place {
+            Place::Nowhere(why) => why.clone(),
+            _ => failed.unwrap_or("its measurement with another kernel failed").to_owned(),
+        }
     }
 
     /// The names of the models of its disks.
@@ -47,6 +65,10 @@ impl<'a> Plan<'a> {
     pub(super) fn new(spec: &'a RunSpec) -> Result<Plan<'a>, Error> {
         let experiment = &spec.experiment;
         let scale = experiment.at(&spec.scale)?;
+        if let Some(other) = spec.fs.iter().find(|name| !experiment.fs.contains(name)) {
+            let (figure, names) = (&experiment.figure, experiment.fs.join(", "));
+            return Err(Error::Refused(format!("{figure} has no file system {other:?}; it has {names}")));
+        }
         let disk = |name: &String| Ok(NamedDisk { name: name.clone(), model: Model::find(name)? });
         let disks: Vec<NamedDisk> = experiment.disks.iter().map(disk).collect::<Result<_, Error>>()?;
         let models: Vec<&str> = disks.iter().map(|disk| disk.model.name()).collect();
@@ -94,21 +116,33 @@ impl<'a> Plan<'a> {
 /// The jobs of a scale: one for each cell, or for each cell and disk.
 fn jobs(spec: &RunSpec, scale: &Scale, disks: &[NamedDisk]) -> Result<Vec<Job>, Error> {
     let mut jobs = Vec::new();
-    let mut versions: BTreeMap<String, String> = BTreeMap::new();
+    let mut places: BTreeMap<String, (Place, Option<String>)> = BTreeMap::new();
     for cell in cells(&spec.experiment, scale)? {
-        cell.task.check(&cell, scale)?;
-        if let Some(kind) = cell.task.file_system(&cell.fs)?
-            && !versions.contains_key(&cell.fs)
-        {
-            fs::ready(kind)?;
-            versions.insert(cell.fs.clone(), kind.version());
+        let is_asked = spec.fs.is_empty() || spec.fs.contains(&cell.fs);
+        if is_asked {
+            cell.task.check(&cell, scale)?;
         }
+        let (place, version) = match (places.get(&cell.fs), cell.task.file_system(&cell.fs)?) {
+            (Some(known), _) => known.clone(),
+            (None, None) => (Place::Here, None),
+            (None, Some(kind)) => {
+                let place = Place::of(kind, is_asked, &spec.elsewhere)?;
+                places.insert(cell.fs.clone(), place.clone());
+                place
+            }
+        };
         let disks: Vec<NamedDisk> =
             disks.iter().filter(|disk| cell.variant.is_on(&disk.name)).cloned().collect();
         let size = if cell.task.is_per_disk() { 1 } else { disks.len() };
         for disks in disks.chunks(size) {
-            let identity = identity(spec, scale, &cell, disks, versions.get(&cell.fs))?;
-            jobs.push(Job { identity, cell: cell.clone(), disks: disks.to_vec() });
+            let identity = identity(spec, scale, &cell, disks, version.as_ref())?;
+            jobs.push(Job {
+                identity,
+                cell: cell.clone(),
+                disks: disks.to_vec(),
+                is_asked,
+                place: place.clone(),
+            });
         }
     }
     Ok(jobs)
@@ -143,7 +177,7 @@ fn identity(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AgedImages, Experiment};
+    use crate::{AgedImages, Elsewhere, Experiment};
 
     const TEXT: &str = r#"
 figure = "it"
@@ -164,9 +198,15 @@ scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "in
             scale: "small".to_owned(),
             work: "work".into(),
             store: None,
+            fs: Vec::new(),
+            image_dir: None,
             aged_images: AgedImages::default(),
             resume: true,
             subprocess: || unreachable!("nothing is run"),
+            elsewhere: Elsewhere {
+                release: |_| Err("there is no other kernel".to_owned()),
+                measure: |_| unreachable!("nothing is run"),
+            },
             command: String::new(),
         };
         let scale = spec.experiment.at("small").unwrap();

@@ -18,20 +18,13 @@ use std::collections::BTreeSet;
 pub const FIGURE: &str = "referee";
 
 /// The experiment that pulls up to `pulls` times, of which the first brings `skip` earlier commits along, and measures after as many pulls as
-/// the real series. It has the file systems named in `fs`, all of them if that is empty.
+/// the real series.
 ///
 /// # Errors
-/// If that is before their first measurement, and for a file system that it does not have.
-pub fn experiment(pulls: u64, skip: u64, fs: &[String]) -> Result<Experiment, Error> {
+/// If that is before their first measurement.
+pub fn experiment(pulls: u64, skip: u64) -> Result<Experiment, Error> {
     let mut experiment =
         Experiment::parse(include_str!("../../../experiments/referee/referee.toml"), FIGURE)?;
-    if let Some(other) = fs.iter().find(|name| !experiment.fs.contains(name)) {
-        let names = experiment.fs.join(", ");
-        return Err(Error::Refused(format!("there is no {other:?} here; there are {names}")));
-    }
-    if !fs.is_empty() {
-        experiment.fs.retain(|name| fs.contains(name));
-    }
     // A tree before the first pull cannot be measured here.
     let at: BTreeSet<u64> = real_lines()
         .iter()
@@ -59,23 +52,16 @@ mod tests {
 
     #[test]
     fn rounds_are_those_of_the_real_series() {
-        for scale in experiment(700, 0, &[]).unwrap().scale.values() {
+        for scale in experiment(700, 0).unwrap().scale.values() {
             assert_eq!(scale.rounds, [100, 200, 300, 400, 500]);
         }
-        assert_eq!(experiment(10_000, 0, &[]).unwrap().scale["small"].last(), 10_000);
-        assert!(experiment(99, 0, &[]).unwrap_err().to_string().contains("after 100"));
-    }
-
-    #[test]
-    fn file_systems_are_those_asked_for() {
-        let of = |fs: &[&str]| experiment(100, 0, &fs.iter().map(|fs| (*fs).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["xfs", "ext4"]).unwrap().fs, ["ext4", "xfs"]);
-        assert!(of(&["ext4", "ntfs"]).unwrap_err().to_string().contains("\"ntfs\""));
+        assert_eq!(experiment(10_000, 0).unwrap().scale["small"].last(), 10_000);
+        assert!(experiment(99, 0).unwrap_err().to_string().contains("after 100"));
     }
 
     #[test]
     fn settings_and_file_systems_have_real_series() {
-        let experiment = experiment(100, 0, &[]).unwrap();
+        let experiment = experiment(100, 0).unwrap();
         for option in &experiment.option {
             let of_option = |line: &&RealLine| line.option == option.name;
             let lines = real_lines();

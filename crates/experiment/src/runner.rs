@@ -1,6 +1,7 @@
 //! Runs an experiment cell after cell, each on separate file systems in images. A failed cell is reported and the rest continues.
 
 use super::aged_images::AgedImages;
+use super::elsewhere::{self, Elsewhere};
 use super::gather::{checkpoints, gather};
 use super::outcome::{FailedCell, Outcome};
 use super::plan::{Job, Plan};
@@ -25,8 +26,12 @@ pub struct RunSpec {
     pub experiment: Experiment,
     /// Its scale.
     pub scale: String,
+    /// The file systems whose cells are measured, of those of the experiment; all if empty. The others are read from the store.
+    pub fs: Vec<String>,
     /// The work directory.
     pub work: PathBuf,
+    /// Directory of the images; by default memory, or the work directory.
+    pub image_dir: Option<PathBuf>,
     /// Result store; by default the store of the work directory.
     pub store: Option<StoreLocation>,
     /// Whether checkpoints that the store already holds are reused.
@@ -35,6 +40,8 @@ pub struct RunSpec {
     pub aged_images: AgedImages,
     /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::subprocess_main`].
     pub subprocess: fn() -> Command,
+    /// Measures file systems that this kernel lacks.
+    pub elsewhere: Elsewhere,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -49,6 +56,7 @@ impl RunSpec {
 /// Executes the plan of an experiment. Each measurement is stored immediately.
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let spec = plan.spec;
+    let failed_elsewhere = elsewhere::measure(plan, watch)?;
     let work = run::Work::take(&spec.work)?;
     let store = spec.store.as_ref().map_or_else(|| work.store(), StoreLocation::open)?;
     let figure = &spec.experiment.figure;
@@ -66,13 +74,19 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         )));
     };
     work.keep();
-    let outcome = run_jobs(plan, &store, run, &mut store.record_progress(watch));
+    let outcome = run_jobs(plan, &store, run, failed_elsewhere.as_deref(), &mut store.record_progress(watch));
     store.end_with(run, &outcome)?;
     outcome
 }
 
 /// Runs all jobs. Whenever the run ends, the store holds the outcome so far.
-fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Result<Outcome, Error> {
+fn run_jobs(
+    plan: &Plan,
+    store: &Store,
+    run: RunId,
+    failed_elsewhere: Option<&str>,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, Error> {
     let (spec, of) = (plan.spec, plan.jobs.len());
     remove_leftovers(watch);
     let session = Session::begin()?;
@@ -80,7 +94,7 @@ fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Re
     let to_do: Vec<bool> = plan
         .jobs
         .iter()
-        .map(|job| Ok(!spec.resume || !is_measured(plan, job, store)?))
+        .map(|job| Ok(job.is_here() && (!spec.resume || !is_measured(plan, job, store)?)))
         .collect::<Result<_, Error>>()?;
     let (mut done, steps) = (0, to_do.iter().filter(|to_do| **to_do).count() as u64);
     let (begun, failed) = (Cell::new(0), RefCell::new(Vec::new()));
@@ -96,6 +110,13 @@ fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Re
     let start = Instant::now();
     for (at, (job, to_do)) in plan.jobs.iter().zip(to_do).enumerate() {
         begun.set(at + 1);
+        if !job.is_here() {
+            if job.is_asked && !is_measured(plan, job, store)? {
+                let why = job.why_not_here(failed_elsewhere);
+                failed.borrow_mut().push(FailedCell { cell: job.name().to_owned(), why });
+            }
+            continue;
+        }
         watch.steps(done, steps);
         // Cells take about the same time each.
         let left_s = start.elapsed().as_secs_f64() / done as f64 * (steps - done) as f64;
@@ -145,7 +166,7 @@ pub(super) fn has_checkpoints(plan: &Plan, store: &Store) -> Result<bool, Error>
 }
 
 /// Whether the store holds all checkpoints of a job.
-fn is_measured(plan: &Plan, job: &Job, store: &Store) -> Result<bool, Error> {
+pub(super) fn is_measured(plan: &Plan, job: &Job, store: &Store) -> Result<bool, Error> {
     for at in plan.schedule.checkpoints() {
         if job.identity.find(store, at)?.is_none() {
             return Ok(false);
@@ -168,15 +189,12 @@ fn run_job(
     job.cell.task.measure(&mut Measuring {
         cell: &job.cell,
         disks: &job.disks,
+        spec,
         scale,
         schedule,
         store,
         session,
         identity: &job.identity,
-        work: &spec.work,
-        aged_images: &spec.aged_images,
-        subprocess: spec.subprocess,
-        command: &spec.command,
         untraced: untraced.as_deref(),
         watch,
     })

@@ -19,7 +19,7 @@ pub enum State {
     NotRun,
     /// A live process is running it.
     Running,
-    /// It was started and ended before it completed, or some of its cells failed.
+    /// It was started and ended before it completed, or some of its cells failed or were left out.
     BrokenOff,
     /// It was completed by another version of the program or of the experiment.
     OtherVersion,
@@ -118,13 +118,13 @@ pub fn claims(standing: &[Standing]) -> Vec<Indexed<'_>> {
     claims
 }
 
-/// Whether the store holds the complete figure, by this version of the program and of the experiment, without failed cells.
+/// Whether the store holds the complete figure, by this version of the program and of the experiment.
 pub fn is_done(store: &Store, experiment: &Experiment, scale: &str) -> Result<bool, Error> {
     let Some(run) = store.last_done(super::KIND, &experiment.figure, &parameters(experiment, scale))? else {
         return Ok(false);
     };
     let outcome: Option<Outcome> = store.document(run, "", super::OUTCOME)?;
-    Ok(outcome.is_some_and(|outcome| outcome.failed.is_empty()))
+    Ok(outcome.is_some_and(|outcome| outcome.is_complete()))
 }
 
 /// The parameters that identify a run of a whole experiment in a store.
@@ -174,7 +174,7 @@ fn of(
     standing.state = match (&outcome, done) {
         _ if running => State::Running,
         (Some(_), Some(run)) if !same(run) => State::OtherVersion,
-        (Some(outcome), Some(_)) if outcome.failed.is_empty() => State::Done,
+        (Some(outcome), Some(_)) if outcome.is_complete() => State::Done,
         _ if begun => State::BrokenOff,
         _ => State::NotRun,
     };

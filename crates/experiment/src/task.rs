@@ -13,8 +13,9 @@ mod verification;
 #[cfg(test)]
 pub(super) use laboratory::without_aging;
 
-use super::aged_images::AgedImages;
 use super::cell::Cell;
+use super::measure_dir;
+use super::runner::RunSpec;
 use super::spec::Scale;
 use disk::model::Model;
 use disk::{Scratch, Session};
@@ -29,7 +30,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 /// What is done and measured in a cell of an experiment, with its parameters.
@@ -136,6 +136,8 @@ pub(super) struct NamedDisk {
 /// A cell to measure.
 pub(super) struct Measuring<'a> {
     pub cell: &'a Cell,
+    /// The run.
+    pub spec: &'a RunSpec,
     /// The disks: one for a task per disk.
     pub disks: &'a [NamedDisk],
     pub scale: &'a Scale,
@@ -144,14 +146,6 @@ pub(super) struct Measuring<'a> {
     pub session: &'a Arc<Session>,
     /// Identifies the checkpoints of the cell in the store.
     pub identity: &'a Identity,
-    /// The work directory.
-    pub work: &'a Path,
-    /// Aged file systems that cells share.
-    pub aged_images: &'a AgedImages,
-    /// Command that runs the metadata benchmark in a separate process.
-    pub subprocess: fn() -> Command,
-    /// The full command line, for the record.
-    pub command: &'a str,
     /// Why block requests cannot be traced here, if they cannot.
     pub untraced: Option<&'a str>,
     pub watch: &'a mut dyn Watch,
@@ -171,17 +165,9 @@ impl Measuring<'_> {
         self.images_of(self.scale.size_bytes)
     }
 
-    /// Creates a directory for images of `bytes`: in memory if both sides fit, otherwise in the work directory. Aged file systems that cells
-    /// share make room, and leave some for the page cache.
+    /// Creates a directory for images of `bytes`.
     pub fn images_of(&self, bytes: u64) -> Result<Scratch, Error> {
-        let memory = Path::new("/dev/shm");
-        let absolute = std::path::absolute(self.work).map_err(Error::io("finding", self.work))?;
-        let has_room = |dir: &Path, images| disk::free_bytes(dir).is_ok_and(|free| free > images * bytes);
-        for dir in [memory, &absolute].into_iter().filter(|dir| !has_room(dir, 8)) {
-            self.aged_images.remove_below(dir);
-        }
-        let parent = if has_room(memory, 3) { memory } else { &absolute };
-        Ok(Scratch::make(self.session, parent, ".senesce-cell")?)
+        measure_dir::make(self.session, self.spec, bytes)
     }
 
     /// Records the rounds that `measure` returns, unless the store holds all rounds.
@@ -192,7 +178,7 @@ impl Measuring<'_> {
         }
         for (round, numbers) in measure(self)? {
             if rounds.contains(&round) {
-                self.identity.record(self.store, round, (self.command, self.cell.seed), &numbers)?;
+                self.identity.record(self.store, round, (&self.spec.command, self.cell.seed), &numbers)?;
             }
         }
         Ok(())
@@ -208,7 +194,7 @@ impl Measuring<'_> {
             if self.identity.find(self.store, at)?.is_some() {
                 continue;
             }
-            let run = self.identity.begin(self.store, at, self.command, self.cell.seed)?;
+            let run = self.identity.begin(self.store, at, &self.spec.command, self.cell.seed)?;
             let measured =
                 measure(self, round).and_then(|numbers| Ok(self.store.record_all(run, &numbers)?));
             let measured = unless_interrupted(measured);

@@ -226,15 +226,19 @@ pub trait FileSystem: Sync {
 
     /// Versions of its programs and of the kernel.
     fn version(&self) -> String {
+        self.version_on(&rustix::system::uname().release().to_string_lossy())
+    }
+
+    /// The same with a kernel of another release.
+    fn version_on(&self, release: &str) -> String {
         let output = run_tool(&mut self.version_command(), self.tools().1);
         let tool = missing(self.install_hint(), output).map(|output| {
             // Some programs print it to standard output, some to standard error.
             let text = [output.stdout, output.stderr].concat();
             String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
         });
-        let kernel = rustix::system::uname();
         let tool = tool.unwrap_or_else(|e| e.to_string());
-        format!("{tool}; Linux {}", kernel.release().to_string_lossy())
+        format!("{tool}; Linux {release}")
     }
 }
 

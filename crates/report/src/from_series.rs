@@ -94,6 +94,7 @@ pub fn series(run: &Run, aged: &RoundsResult) -> Experiment {
         trees: aged.trees.clone(),
         pictures: Vec::new(),
         failed: Vec::new(),
+        left_out: Vec::new(),
         round: Axis { label: "round".to_owned(), unit: String::new(), log: false },
         plots: PLOTS.map(|(title, label, measure, log)| plot(title, label, measure, log)).to_vec(),
     };

@@ -43,9 +43,6 @@ pub struct Referee {
     /// Commits that the first pull brings along, for a history that begins with a small tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip: u64,
-    /// File systems to measure, of those on the real disks [default: all]
-    #[arg(long, value_name = "FS", value_delimiter = ',')]
-    pub fs: Vec<String>,
     #[command(flatten)]
     pub how: HowToRun,
 }
@@ -61,9 +58,17 @@ pub struct HowToRun {
     /// Agings of each setting, with consecutive seeds [default: as in the experiment]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub agings: Option<u64>,
+    /// Measure only these file systems [default: all]
+    ///
+    /// What the store holds of the others is read from it.
+    #[arg(long, value_name = "FS", value_delimiter = ',')]
+    pub fs: Vec<String>,
     /// Reuse the results of an earlier, interrupted run
     #[arg(long)]
     pub resume: bool,
+    /// Directory for images [default: memory, or the work directory]
+    #[arg(long, value_name = "DIR")]
+    pub image_dir: Option<PathBuf>,
     #[command(flatten)]
     pub work: Work,
     #[command(flatten)]

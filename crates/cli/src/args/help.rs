@@ -53,8 +53,8 @@ const COMPARE: Groups = &[
 ];
 
 const REPRODUCE: Groups = &[
-    (OPTIONS, &["figures", "list", "status", "claims", "scale", "agings", "resume", "work", "json"]),
-    ("More", &["markdown", "shard", "repo", "store"]),
+    (OPTIONS, &["figures", "list", "status", "claims", "scale", "agings", "fs", "resume", "work", "json"]),
+    ("More", &["markdown", "shard", "repo", "image_dir", "store"]),
 ];
 
 const METADATA: Groups = &[

@@ -5,12 +5,13 @@ mod suite;
 
 pub use referee::referee;
 
+use super::vm_dispatch;
 use crate::args::{HowToRun, Reproduce, Run};
 use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use experiment::{AgedImages, Difference, Experiment, Judged, Outcome, Plan, RunSpec, Shard};
+use experiment::{AgedImages, Difference, Experiment, FailedCell, Judged, Outcome, Plan, RunSpec, Shard};
 
 /// The name that selects all figures.
 const ALL: &str = "all";
@@ -96,11 +97,14 @@ fn spec(experiment: Experiment, how: &HowToRun, aged_images: &AgedImages) -> Res
     Ok(RunSpec {
         experiment,
         scale: how.scale.clone(),
+        fs: how.fs.clone(),
         work: how.work.work.clone(),
+        image_dir: how.image_dir.clone(),
         store: how.store.named(),
         resume: how.resume,
         aged_images: aged_images.clone(),
         subprocess: || super::bench::self_command("metadata-subprocess"),
+        elsewhere: vm_dispatch::ELSEWHERE,
         command: super::command_line(),
     })
 }
@@ -129,16 +133,21 @@ fn claim_row(judged: &Judged) -> Vec<String> {
 
 /// Fails if a cell failed. Claims that do not hold are a result, not an error.
 fn judge(outcomes: &[Outcome]) -> Result<()> {
-    let failed: Vec<String> = outcomes
-        .iter()
-        .flat_map(|outcome| outcome.failed.iter().map(|cell| format!("{} ({})", cell.cell, cell.why)))
-        .collect();
-    match failed.as_slice() {
-        [] => Ok(()),
-        failed => bail!(
-            "{} cells failed; the results of the others are stored: {}",
-            failed.len(),
-            failed.join("; ")
-        ),
+    let failed: Vec<&FailedCell> = outcomes.iter().flat_map(|outcome| &outcome.failed).collect();
+    if failed.is_empty() {
+        return Ok(());
     }
+    let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for FailedCell { cell, why } in &failed {
+        match causes.iter_mut().find(|(other, _)| other == why) {
+            Some((_, cells)) => cells.push(cell),
+            None => causes.push((why, vec![cell])),
+        }
+    }
+    let causes = causes.into_iter().map(|(why, cells)| format!("{} ({why})", cells.join("; ")));
+    bail!(
+        "{} cells failed; the results of the others are stored: {}",
+        failed.len(),
+        causes.collect::<Vec<_>>().join("; ")
+    )
 }

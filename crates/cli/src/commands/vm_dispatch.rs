@@ -5,7 +5,9 @@ use super::age::{self, absolute};
 use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
 use crate::messages;
 use anyhow::{Context as _, Result, bail};
+use experiment::{Elsewhere, There};
 use fs::FileSystem;
+use results::StoreLocation;
 use run::library::{Image, Library, SaveSpec};
 use run::{Location, Manifest, VolumeConfig, Work};
 use std::ffi::OsString;
@@ -158,6 +160,47 @@ pub fn for_image_check(image: &Image, scratch: &Path) -> Result<Option<Dispatch>
     let kind = fs::find(&image.about.aged.volume.fs)?;
     let Some(kernel) = kernel_for(&[kind])? else { return Ok(None) };
     Ok(Some(Dispatch { writes: vec![absolute(scratch)?], ..Dispatch::new(kernel, &[kind], None) }))
+}
+
+/// Measures cells of experiments in virtual machines.
+pub const ELSEWHERE: Elsewhere = Elsewhere {
+    release: |kind| {
+        let said = |error: anyhow::Error| format!("{error:#}");
+        match (vm::guest_environment(), kernel_for(&[kind]).map_err(said)?) {
+            (None, Some(kernel)) => kernel.release().map_err(|error| error.to_string()),
+            _ => Err(format!("this kernel does not support {}", kind.name())),
+        }
+    },
+    measure: |there| measure_there(there).map_err(|error| format!("{error:#}")),
+};
+
+fn measure_there(there: &There) -> Result<()> {
+    let There { spec, experiment, kinds, images } = there;
+    let kernel = kernel_for(kinds)?.context("this kernel supports them")?;
+    let work = absolute(&spec.work)?;
+    let mut dispatch = Dispatch::new(kernel, kinds, Some(work.clone()));
+    dispatch.writes.push(images.to_path_buf());
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    let mut args: Vec<OsString> = vec!["run".into(), experiment.into(), "--json".into()];
+    let mut option = |name: &str, value: OsString| args.extend([name.into(), value]);
+    option("--fs", names.join(",").into());
+    option("--scale", spec.scale.as_str().into());
+    option("--work", work.into());
+    option("--image-dir", images.into());
+    match &spec.store {
+        None => {}
+        Some(StoreLocation::File(path)) => {
+            option("--store", absolute(path)?.into());
+            dispatch.writes.push(parent_dir(path)?);
+        }
+        Some(StoreLocation::Postgres(_)) => {
+            bail!("a virtual machine has no network for the results: use --store FILE")
+        }
+    }
+    if spec.resume {
+        args.push("--resume".into());
+    }
+    run_in_vm(&dispatch, &args, true).map(drop)
 }
 
 /// The kernel given by --kernel.

@@ -39,6 +39,7 @@ fn outcome(checkpoints: Vec<CheckpointSide>) -> Outcome {
         trees: Vec::new(),
         pictures: Vec::new(),
         failed: Vec::new(),
+        left_out: Vec::new(),
         round: Axis { label: String::new(), unit: String::new(), log: false },
         plots: Vec::new(),
     }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn outcome(pairs: Vec<CheckpointPair>) -> Outcome {
-        let experiment = super::super::experiment(100, 0, &[]).unwrap();
+        let experiment = super::super::experiment(100, 0).unwrap();
         Outcome {
             figure: experiment.figure,
             title: experiment.title,
@@ -222,6 +222,7 @@ mod tests {
             trees: Vec::new(),
             pictures: Vec::new(),
             failed: Vec::new(),
+            left_out: Vec::new(),
             round: experiment.round,
             plots: experiment.plot,
         }

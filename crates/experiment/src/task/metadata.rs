@@ -200,7 +200,7 @@ impl Benchmark<'_, '_> {
             let run = self.at.identity.begin(
                 self.at.store,
                 Checkpoint::Round(*round),
-                self.at.command,
+                &self.at.spec.command,
                 self.at.cell.seed,
             )?;
             Ok((*round, run))
@@ -239,7 +239,7 @@ impl Benchmark<'_, '_> {
         let limit = bytes.map(|bytes| MemoryLimit::new(self.at.session, bytes)).transpose()?;
         // The kernel allows a fifth of the free memory to be dirty, which was the limit as published, and is that of the machine here.
         let dirty = bytes.map(|bytes| target.limit_dirty(bytes / 5)).transpose()?;
-        let mut command = (self.at.subprocess)();
+        let mut command = (self.at.spec.subprocess)();
         limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
         let backend = Backend::posix(target.root().join("objects"));
         let title = format!("{name}, {processes} processes");

@@ -160,7 +160,7 @@ impl Run<'_, '_> {
     /// Ages the file system, and returns the measurements on all disks.
     fn measure(&mut self, round: u64) -> Result<Vec<Measurement>, Error> {
         let task = self.task;
-        let images = self.at.aged_images;
+        let images = &self.at.spec.aged_images;
         let aged = images.get(self.identity(round)?, || self.age(round))?;
         let personality = task.personality()?;
         let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
@@ -207,7 +207,7 @@ impl Run<'_, '_> {
         };
         let volume = self.volume(&images.path().join(format!("{name}.img")))?;
         let work = images.path().to_owned();
-        let spec = AgeSpec::new(&name, work, volume, Arc::new(workload), cell.seed, self.at.command);
+        let spec = AgeSpec::new(&name, work, volume, Arc::new(workload), cell.seed, &self.at.spec.command);
         let reached = age(&spec, self.at.watch)?.profile.expect("it is aged by a profile");
         if let Some(first) = reached.failures.first() {
             return Err(Error::Failed(format!(

@@ -9,7 +9,7 @@ use experiment::referee::{self, Agreement, LineAgreement, Ranks};
 use serde_json::json;
 
 pub fn referee(args: &Referee) -> Result<()> {
-    let experiment = referee::experiment(args.pulls, args.skip, &args.fs)?;
+    let experiment = referee::experiment(args.pulls, args.skip)?;
     let outcome = carry_out(&spec(experiment, &args.how, &AgedImages::default())?.plan()?)?;
     let agreement = referee::agreement(&outcome);
     if args.how.json {

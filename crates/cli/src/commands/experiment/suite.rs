@@ -1,6 +1,7 @@
 //! All figures: lists them, shows their status in a store, and runs them.
 
 use crate::args::HowToRun;
+use crate::commands::vm_dispatch;
 use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
@@ -99,12 +100,19 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
     }
     // Frees memory that images of an earlier, killed run still occupy.
     disk::cleanup()?;
+    let mut experiments = built_in(how)?;
+    if !how.fs.is_empty() {
+        experiments.retain(|one| one.fs.iter().any(|name| how.fs.contains(name)));
+    }
     let spec = AllSpec {
-        experiments: shard.of_all(built_in(how)?, &how.scale)?,
+        experiments: shard.of_all(experiments, &how.scale)?,
         scale: how.scale.clone(),
+        fs: how.fs.clone(),
         work: how.work.work.clone(),
+        image_dir: how.image_dir.clone(),
         store: how.store.named(),
         subprocess: || super::super::bench::self_command("metadata-subprocess"),
+        elsewhere: vm_dispatch::ELSEWHERE,
         command: super::super::command_line(),
     };
     let all = experiment::reproduce_all(&spec, &mut Progress::new())?;

@@ -1,0 +1,112 @@
+//! Cells whose file system this kernel lacks: they are measured where another kernel runs.
+
+use super::measure_dir;
+use super::plan::{Job, Plan};
+use super::runner::{RunSpec, is_measured};
+use disk::Session;
+use fs::FileSystem;
+use results::{StoreLocation, Watch};
+use run::{Error, interrupted};
+use std::path::Path;
+
+/// Access to another kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Elsewhere {
+    /// The release of a kernel that has the file system, or why there is none.
+    pub release: fn(&'static dyn FileSystem) -> Result<String, String>,
+    /// Measures and records the cells of some file systems there, or says why that failed.
+    pub measure: fn(&There) -> Result<(), String>,
+}
+
+/// What is measured elsewhere.
+pub struct There<'a> {
+    /// The run that this is part of.
+    pub spec: &'a RunSpec,
+    /// The experiment, in a file.
+    pub experiment: &'a Path,
+    /// The file systems.
+    pub kinds: &'a [&'static dyn FileSystem],
+    /// The directory for images.
+    pub images: &'a Path,
+}
+
+/// Where the cells of a file system are measured.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// With this kernel.
+    Here,
+    /// With another kernel.
+    Elsewhere(&'static dyn FileSystem),
+    /// Nowhere, and why.
+    Nowhere(String),
+}
+
+impl Place {
+    /// The place of a file system, and the version of its programs and kernel where it has one.
+    ///
+    /// # Errors
+    /// If this run measures it (`is_asked`), this kernel has it, and something else is missing.
+    pub fn of(
+        kind: &'static dyn FileSystem,
+        is_asked: bool,
+        elsewhere: &Elsewhere,
+    ) -> Result<(Place, Option<String>), Error> {
+        if fs::can_mount(kind) {
+            if is_asked {
+                fs::ready(kind)?;
+            }
+            return Ok((Place::Here, Some(kind.version())));
+        }
+        let tools = fs::require_tools(kind).map_err(|error| error.to_string());
+        Ok(match tools.and_then(|()| (elsewhere.release)(kind)) {
+            Ok(release) => (Place::Elsewhere(kind), Some(kind.version_on(&release))),
+            Err(why) => (Place::Nowhere(format!("{why}; or leave it out with --fs")), None),
+        })
+    }
+}
+
+/// Measures what this kernel cannot. Returns why that failed, if it did.
+pub(super) fn measure(plan: &Plan, watch: &mut dyn Watch) -> Result<Option<String>, Error> {
+    let spec = plan.spec;
+    let kinds = kinds_left(plan)?;
+    if kinds.is_empty() {
+        return Ok(None);
+    }
+    let names = kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    watch.say(&format!("== {} {}: {names}, with another kernel", spec.experiment.figure, spec.scale));
+    let session = Session::begin()?;
+    let images = measure_dir::make(&session, spec, plan.scale.size_bytes)?;
+    let experiment = images.path().join("experiment.toml");
+    let text = toml::to_string(&spec.experiment).expect("an experiment came from such a file");
+    std::fs::write(&experiment, text).map_err(Error::io("writing", &experiment))?;
+    let there = There { spec, experiment: &experiment, kinds: &kinds, images: images.path() };
+    match (spec.elsewhere.measure)(&there) {
+        Ok(()) => Ok(None),
+        Err(_) if disk::interrupted() => Err(interrupted()),
+        Err(why) => {
+            watch.say(&format!("{names}: {why}"));
+            Ok(Some(why))
+        }
+    }
+}
+
+/// The file systems of cells that are measured elsewhere, and are not in the store yet.
+fn kinds_left(plan: &Plan) -> Result<Vec<&'static dyn FileSystem>, Error> {
+    let spec = plan.spec;
+    let store = match spec.store.clone().unwrap_or_else(|| StoreLocation::of_work_dir(&spec.work)) {
+        StoreLocation::File(path) if !path.is_file() => None,
+        at => Some(at.open()?),
+    };
+    let is_left = |job: &&Job| -> Result<bool, Error> {
+        let Some(store) = store.as_ref().filter(|_| spec.resume) else { return Ok(true) };
+        Ok(!is_measured(plan, job, store)?)
+    };
+    let mut kinds: Vec<&'static dyn FileSystem> = Vec::new();
+    for job in plan.jobs.iter().filter(|job| job.is_asked) {
+        let Place::Elsewhere(kind) = job.place else { continue };
+        if !kinds.iter().any(|other| other.name() == kind.name()) && is_left(&job)? {
+            kinds.push(kind);
+        }
+    }
+    Ok(kinds)
+}
