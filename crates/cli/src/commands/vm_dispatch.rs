@@ -181,7 +181,7 @@ fn measure_there(there: &There) -> Result<()> {
     let mut dispatch = Dispatch::new(kernel, kinds, Some(work.clone()));
     dispatch.writes.push(images.to_path_buf());
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-    let mut args: Vec<OsString> = vec!["run".into(), experiment.into(), "--json".into()];
+    let mut args: Vec<OsString> = vec!["run".into(), experiment.into()];
     let mut option = |name: &str, value: OsString| args.extend([name.into(), value]);
     option("--fs", names.join(",").into());
     option("--scale", spec.scale.as_str().into());
