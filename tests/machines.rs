@@ -91,7 +91,7 @@ fn experiment_on_a_file_system_that_this_kernel_lacks() {
             lab.command("run grown.toml --work other".split(' ')).env("XDG_CACHE_HOME", empty).output();
         let said = text(&output.unwrap().stderr);
         assert!(said.contains("f2fs (this kernel does not support f2fs: no kernel to boot"), "{said}");
-        assert!(said.contains("1 cells failed") && said.contains("leave it out with --fs"), "{said}");
+        assert!(said.contains("1 cell failed") && said.contains("leave it out with --fs"), "{said}");
     }
     let output = rest.output().unwrap();
     let said = text(&output.stderr);

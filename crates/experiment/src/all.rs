@@ -2,8 +2,8 @@
 //! last checkpoint.
 
 use super::aged_images::AgedImages;
-use super::elsewhere::Elsewhere;
 use super::judge::Verdict;
+use super::other_kernel::OtherKernel;
 use super::outcome::Outcome;
 use super::plan::Plan;
 use super::runner::{RunSpec, has_checkpoints, run};
@@ -35,7 +35,7 @@ pub struct AllSpec {
     /// Command that runs the metadata benchmark in a separate process; see [`RunSpec::subprocess`].
     pub subprocess: fn() -> Command,
     /// Measures file systems that this kernel lacks.
-    pub elsewhere: Elsewhere,
+    pub other_kernel: OtherKernel,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -77,7 +77,7 @@ impl AllSpec {
             resume: true,
             aged_images: aged_images.clone(),
             subprocess: self.subprocess,
-            elsewhere: self.elsewhere,
+            other_kernel: self.other_kernel,
             command: self.command.clone(),
         }
     }

@@ -1,8 +1,8 @@
 //! The jobs of a run, with all checks that are possible before anything is created.
 
 use super::cell::{Cell, cells};
-use super::elsewhere::Place;
 use super::line::{Aging, Line};
+use super::other_kernel::Place;
 use super::runner::RunSpec;
 use super::spec::Scale;
 use super::task::NamedDisk;
@@ -126,7 +126,7 @@ fn jobs(spec: &RunSpec, scale: &Scale, disks: &[NamedDisk]) -> Result<Vec<Job>, 
             (Some(known), _) => known.clone(),
             (None, None) => (Place::Here, None),
             (None, Some(kind)) => {
-                let place = Place::of(kind, is_asked, &spec.elsewhere)?;
+                let place = Place::of(kind, is_asked, &spec.other_kernel)?;
                 places.insert(cell.fs.clone(), place.clone());
                 place
             }
@@ -177,7 +177,7 @@ fn identity(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AgedImages, Elsewhere, Experiment};
+    use crate::{AgedImages, Experiment, OtherKernel};
 
     const TEXT: &str = r#"
 figure = "it"
@@ -203,7 +203,7 @@ scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "in
             aged_images: AgedImages::default(),
             resume: true,
             subprocess: || unreachable!("nothing is run"),
-            elsewhere: Elsewhere {
+            other_kernel: OtherKernel {
                 release: |_| Err("there is no other kernel".to_owned()),
                 measure: |_| unreachable!("nothing is run"),
             },

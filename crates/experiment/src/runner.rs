@@ -1,8 +1,8 @@
 //! Runs an experiment cell after cell, each on separate file systems in images. A failed cell is reported and the rest continues.
 
 use super::aged_images::AgedImages;
-use super::elsewhere::{self, Elsewhere};
 use super::gather::{checkpoints, gather};
+use super::other_kernel::{self, OtherKernel};
 use super::outcome::{FailedCell, Outcome};
 use super::plan::{Job, Plan};
 use super::spec::Experiment;
@@ -41,7 +41,7 @@ pub struct RunSpec {
     /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::subprocess_main`].
     pub subprocess: fn() -> Command,
     /// Measures file systems that this kernel lacks.
-    pub elsewhere: Elsewhere,
+    pub other_kernel: OtherKernel,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -56,7 +56,7 @@ impl RunSpec {
 /// Executes the plan of an experiment. Each measurement is stored immediately.
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let spec = plan.spec;
-    let failed_elsewhere = elsewhere::measure(plan, watch)?;
+    let failed_there = other_kernel::measure(plan, watch)?;
     let work = run::Work::take(&spec.work)?;
     let store = spec.store.as_ref().map_or_else(|| work.store(), StoreLocation::open)?;
     let figure = &spec.experiment.figure;
@@ -74,7 +74,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         )));
     };
     work.keep();
-    let outcome = run_jobs(plan, &store, run, failed_elsewhere.as_deref(), &mut store.record_progress(watch));
+    let outcome = run_jobs(plan, &store, run, failed_there.as_deref(), &mut store.record_progress(watch));
     store.end_with(run, &outcome)?;
     outcome
 }
@@ -84,7 +84,7 @@ fn run_jobs(
     plan: &Plan,
     store: &Store,
     run: RunId,
-    failed_elsewhere: Option<&str>,
+    failed_there: Option<&str>,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Error> {
     let (spec, of) = (plan.spec, plan.jobs.len());
@@ -112,7 +112,7 @@ fn run_jobs(
         begun.set(at + 1);
         if !job.is_here() {
             if job.is_asked && !is_measured(plan, job, store)? {
-                let why = job.why_not_here(failed_elsewhere);
+                let why = job.why_not_here(failed_there);
                 failed.borrow_mut().push(FailedCell { cell: job.name().to_owned(), why });
             }
             continue;

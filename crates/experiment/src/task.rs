@@ -14,7 +14,7 @@ mod verification;
 pub(super) use laboratory::without_aging;
 
 use super::cell::Cell;
-use super::measure_dir;
+use super::image_dir;
 use super::runner::RunSpec;
 use super::spec::Scale;
 use disk::model::Model;
@@ -167,7 +167,7 @@ impl Measuring<'_> {
 
     /// Creates a directory for images of `bytes`.
     pub fn images_of(&self, bytes: u64) -> Result<Scratch, Error> {
-        measure_dir::make(self.session, self.spec, bytes)
+        image_dir::make(self.session, self.spec, bytes)
     }
 
     /// Records the rounds that `measure` returns, unless the store holds all rounds.

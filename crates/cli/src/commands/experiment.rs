@@ -104,7 +104,7 @@ fn spec(experiment: Experiment, how: &HowToRun, aged_images: &AgedImages) -> Res
         resume: how.resume,
         aged_images: aged_images.clone(),
         subprocess: || super::bench::self_command("metadata-subprocess"),
-        elsewhere: vm_dispatch::ELSEWHERE,
+        other_kernel: vm_dispatch::OTHER_KERNEL,
         command: super::command_line(),
     })
 }
@@ -145,8 +145,9 @@ fn judge(outcomes: &[Outcome]) -> Result<()> {
         }
     }
     let causes = causes.into_iter().map(|(why, cells)| format!("{} ({why})", cells.join("; ")));
+    let cells = if failed.len() == 1 { "cell" } else { "cells" };
     bail!(
-        "{} cells failed; the results of the others are stored: {}",
+        "{} {cells} failed; the results of the others are stored: {}",
         failed.len(),
         causes.collect::<Vec<_>>().join("; ")
     )

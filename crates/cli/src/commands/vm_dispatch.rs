@@ -5,7 +5,7 @@ use super::age::{self, absolute};
 use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
 use crate::messages;
 use anyhow::{Context as _, Result, bail};
-use experiment::{Elsewhere, There};
+use experiment::{OtherKernel, OtherKernelRun};
 use fs::FileSystem;
 use results::StoreLocation;
 use run::library::{Image, Library, SaveSpec};
@@ -163,7 +163,7 @@ pub fn for_image_check(image: &Image, scratch: &Path) -> Result<Option<Dispatch>
 }
 
 /// Measures cells of experiments in virtual machines.
-pub const ELSEWHERE: Elsewhere = Elsewhere {
+pub const OTHER_KERNEL: OtherKernel = OtherKernel {
     release: |kind| {
         let said = |error: anyhow::Error| format!("{error:#}");
         match (vm::guest_environment(), kernel_for(&[kind]).map_err(said)?) {
@@ -171,11 +171,11 @@ pub const ELSEWHERE: Elsewhere = Elsewhere {
             _ => Err(format!("this kernel does not support {}", kind.name())),
         }
     },
-    measure: |there| measure_there(there).map_err(|error| format!("{error:#}")),
+    measure: |there| measure_with_other_kernel(there).map_err(|error| format!("{error:#}")),
 };
 
-fn measure_there(there: &There) -> Result<()> {
-    let There { spec, experiment, kinds, images } = there;
+fn measure_with_other_kernel(there: &OtherKernelRun) -> Result<()> {
+    let OtherKernelRun { spec, experiment, kinds, images } = there;
     let kernel = kernel_for(kinds)?.context("this kernel supports them")?;
     let work = absolute(&spec.work)?;
     let mut dispatch = Dispatch::new(kernel, kinds, Some(work.clone()));

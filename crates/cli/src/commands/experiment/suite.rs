@@ -112,7 +112,7 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
         image_dir: how.image_dir.clone(),
         store: how.store.named(),
         subprocess: || super::super::bench::self_command("metadata-subprocess"),
-        elsewhere: vm_dispatch::ELSEWHERE,
+        other_kernel: vm_dispatch::OTHER_KERNEL,
         command: super::super::command_line(),
     };
     let all = experiment::reproduce_all(&spec, &mut Progress::new())?;

@@ -1,6 +1,6 @@
 //! Cells whose file system this kernel lacks: they are measured where another kernel runs.
 
-use super::measure_dir;
+use super::image_dir;
 use super::plan::{Job, Plan};
 use super::runner::{RunSpec, is_measured};
 use disk::Session;
@@ -11,15 +11,15 @@ use std::path::Path;
 
 /// Access to another kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct Elsewhere {
+pub struct OtherKernel {
     /// The release of a kernel that has the file system, or why there is none.
     pub release: fn(&'static dyn FileSystem) -> Result<String, String>,
     /// Measures and records the cells of some file systems there, or says why that failed.
-    pub measure: fn(&There) -> Result<(), String>,
+    pub measure: fn(&OtherKernelRun) -> Result<(), String>,
 }
 
-/// What is measured elsewhere.
-pub struct There<'a> {
+/// What is measured with another kernel.
+pub struct OtherKernelRun<'a> {
     /// The run that this is part of.
     pub spec: &'a RunSpec,
     /// The experiment, in a file.
@@ -36,7 +36,7 @@ pub(super) enum Place {
     /// With this kernel.
     Here,
     /// With another kernel.
-    Elsewhere(&'static dyn FileSystem),
+    OtherKernel(&'static dyn FileSystem),
     /// Nowhere, and why.
     Nowhere(String),
 }
@@ -49,7 +49,7 @@ impl Place {
     pub fn of(
         kind: &'static dyn FileSystem,
         is_asked: bool,
-        elsewhere: &Elsewhere,
+        other_kernel: &OtherKernel,
     ) -> Result<(Place, Option<String>), Error> {
         if fs::can_mount(kind) {
             if is_asked {
@@ -58,8 +58,8 @@ impl Place {
             return Ok((Place::Here, Some(kind.version())));
         }
         let tools = fs::require_tools(kind).map_err(|error| error.to_string());
-        Ok(match tools.and_then(|()| (elsewhere.release)(kind)) {
-            Ok(release) => (Place::Elsewhere(kind), Some(kind.version_on(&release))),
+        Ok(match tools.and_then(|()| (other_kernel.release)(kind)) {
+            Ok(release) => (Place::OtherKernel(kind), Some(kind.version_on(&release))),
             Err(why) => (Place::Nowhere(format!("{why}; or leave it out with --fs")), None),
         })
     }
@@ -75,12 +75,12 @@ pub(super) fn measure(plan: &Plan, watch: &mut dyn Watch) -> Result<Option<Strin
     let names = kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     watch.say(&format!("== {} {}: {names}, with another kernel", spec.experiment.figure, spec.scale));
     let session = Session::begin()?;
-    let images = measure_dir::make(&session, spec, plan.scale.size_bytes)?;
+    let images = image_dir::make(&session, spec, plan.scale.size_bytes)?;
     let experiment = images.path().join("experiment.toml");
     let text = toml::to_string(&spec.experiment).expect("an experiment came from such a file");
     std::fs::write(&experiment, text).map_err(Error::io("writing", &experiment))?;
-    let there = There { spec, experiment: &experiment, kinds: &kinds, images: images.path() };
-    match (spec.elsewhere.measure)(&there) {
+    let there = OtherKernelRun { spec, experiment: &experiment, kinds: &kinds, images: images.path() };
+    match (spec.other_kernel.measure)(&there) {
         Ok(()) => Ok(None),
         Err(_) if disk::interrupted() => Err(interrupted()),
         Err(why) => {
@@ -90,7 +90,7 @@ pub(super) fn measure(plan: &Plan, watch: &mut dyn Watch) -> Result<Option<Strin
     }
 }
 
-/// The file systems of cells that are measured elsewhere, and are not in the store yet.
+/// The file systems of cells that are measured with another kernel, and are not in the store yet.
 fn kinds_left(plan: &Plan) -> Result<Vec<&'static dyn FileSystem>, Error> {
     let spec = plan.spec;
     let store = match spec.store.clone().unwrap_or_else(|| StoreLocation::of_work_dir(&spec.work)) {
@@ -103,7 +103,7 @@ fn kinds_left(plan: &Plan) -> Result<Vec<&'static dyn FileSystem>, Error> {
     };
     let mut kinds: Vec<&'static dyn FileSystem> = Vec::new();
     for job in plan.jobs.iter().filter(|job| job.is_asked) {
-        let Place::Elsewhere(kind) = job.place else { continue };
+        let Place::OtherKernel(kind) = job.place else { continue };
         if !kinds.iter().any(|other| other.name() == kind.name()) && is_left(&job)? {
             kinds.push(kind);
         }
