@@ -120,7 +120,10 @@ fn make_root(job: &Job) -> Result<(), String> {
     }
     // Some kernels lack these file systems; programs that need them report the error.
     let _ = mounted("tracefs", "tracefs", &in_root(Path::new("/sys/kernel/tracing")), "");
-    let _ = mounted("cgroup2", "cgroup2", &in_root(Path::new("/sys/fs/cgroup")), "");
+    let groups = in_root(Path::new("/sys/fs/cgroup"));
+    let _ = mounted("cgroup2", "cgroup2", &groups, "");
+    // Memory limits are for children of the root group.
+    let _ = write(groups.join("cgroup.subtree_control"), "+memory");
     let entered =
         chdir(ROOT).and_then(|()| mount_move(".", "/")).and_then(|()| chroot(".")).and_then(|()| chdir("/"));
     entered.map_err(|e| format!("entering the root of the host: {e}"))
