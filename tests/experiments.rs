@@ -3,7 +3,7 @@
 use crate::common::{Lab, document, has_dovecot};
 use serde_json::Value;
 
-const EXPERIMENT: &str = r#"
+pub const EXPERIMENT: &str = r#"
 figure = "small-one"
 title = "Files that grow together"
 source = "a test"

@@ -7,7 +7,7 @@ use crate::messages;
 use anyhow::{Context as _, Result, bail};
 use experiment::{OtherKernel, OtherKernelRun};
 use fs::FileSystem;
-use results::StoreLocation;
+use results::{STORE_FILE, StoreLocation};
 use run::library::{Image, Library, SaveSpec};
 use run::{Location, Manifest, VolumeConfig, Work};
 use std::ffi::OsString;
@@ -282,7 +282,7 @@ fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Resul
     };
     let ended = vm::run(&task, &mut |line| messages::print(line));
     if let (Some(work), Some(dir)) = (&work, &dispatch.work)
-        && (ended.as_ref().is_ok_and(|ended| ended.status == 0) || has_manifests(dir))
+        && (ended.as_ref().is_ok_and(|ended| ended.status == 0) || has_results(dir))
     {
         work.keep();
     }
@@ -292,8 +292,10 @@ fn run_in_vm(dispatch: &Dispatch, args: &[OsString], keep_output: bool) -> Resul
     }
 }
 
-/// Whether the work directory contains a manifest, even of an incomplete aging.
-fn has_manifests(work: &Path) -> bool {
+/// Whether the work directory contains a manifest, even of an incomplete aging, or a result store, which a command with nothing to keep removes.
+fn has_results(work: &Path) -> bool {
     let entries = std::fs::read_dir(work).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|ending| ending == "json"))
+    let is_result =
+        |path: &Path| path.extension().is_some_and(|ending| ending == "json") || path.ends_with(STORE_FILE);
+    entries.map(|entry| entry.path()).any(|path| is_result(&path))
 }
