@@ -1,44 +1,16 @@
 //! Runs all figures that the store does not hold yet. A failed figure is reported and the rest continues; a killed figure resumes at its
 //! last checkpoint.
 
-use super::aged_images::AgedImages;
 use super::judge::Verdict;
-use super::other_kernel::OtherKernel;
 use super::outcome::Outcome;
 use super::plan::Plan;
 use super::runner::{RunSpec, has_checkpoints, run};
-use super::spec::Experiment;
 use super::standing::is_done;
-use results::{StoreLocation, Watch};
+use results::Watch;
 use run::Error;
 use run::interrupted;
 use serde::Serialize;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::Instant;
-
-/// Parameters for reproducing several figures.
-#[derive(Clone, Debug)]
-pub struct AllSpec {
-    /// The figures, in the order of execution.
-    pub experiments: Vec<Experiment>,
-    /// Their scale.
-    pub scale: String,
-    /// The file systems whose cells are measured; see [`RunSpec::fs`].
-    pub fs: Vec<String>,
-    /// The work directory.
-    pub work: PathBuf,
-    /// Directory of the images; see [`RunSpec::image_dir`].
-    pub image_dir: Option<PathBuf>,
-    /// Result store; by default the store of the work directory.
-    pub store: Option<StoreLocation>,
-    /// Command that runs the metadata benchmark in a separate process; see [`RunSpec::subprocess`].
-    pub subprocess: fn() -> Command,
-    /// Measures file systems that this kernel lacks.
-    pub other_kernel: OtherKernel,
-    /// The full command line, for the record.
-    pub command: String,
-}
 
 /// The result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -53,72 +25,31 @@ pub struct AllDone {
     pub failed: Vec<(String, String)>,
 }
 
-impl AllSpec {
-    fn at(&self) -> StoreLocation {
-        self.store.clone().unwrap_or_else(|| StoreLocation::of_work_dir(&self.work))
-    }
-
-    /// Whether a figure is in the store. Checked again before each figure, because other machines may fill the same store.
-    fn has(&self, experiment: &Experiment) -> Result<bool, Error> {
-        match self.at() {
-            StoreLocation::File(path) if !path.is_file() => Ok(false),
-            at => is_done(&at.open()?, experiment, &self.scale),
-        }
-    }
-
-    fn of(&self, experiment: &Experiment, aged_images: &AgedImages) -> RunSpec {
-        RunSpec {
-            experiment: experiment.clone(),
-            scale: self.scale.clone(),
-            fs: self.fs.iter().filter(|name| experiment.fs.contains(name)).cloned().collect(),
-            work: self.work.clone(),
-            image_dir: self.image_dir.clone(),
-            store: self.store.clone(),
-            resume: true,
-            aged_images: aged_images.clone(),
-            subprocess: self.subprocess,
-            other_kernel: self.other_kernel,
-            command: self.command.clone(),
-        }
-    }
-
-    /// Whether the store holds part of a plan. The time of the rest then says nothing about the time of the whole.
-    fn has_part_of(&self, plan: &Plan) -> Result<bool, Error> {
-        match self.at() {
-            StoreLocation::File(path) if !path.is_file() => Ok(false),
-            at => has_checkpoints(plan, &at.open()?),
-        }
-    }
-
-    /// Estimated seconds for the figures from this one on.
-    fn expected_s(&self, from: usize) -> u64 {
-        let of = |experiment: &Experiment| experiment.at(&self.scale).map_or(0, |scale| scale.expected_s);
-        self.experiments[from..].iter().map(of).sum()
-    }
-}
-
-/// Runs all figures that are not complete in the store.
-pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, Error> {
+/// Runs all figures that are not complete in the store, in this order.
+pub fn reproduce_all(specs: &[RunSpec], watch: &mut dyn Watch) -> Result<AllDone, Error> {
     let mut all = AllDone::default();
     // Only figures that this process ran from their beginning.
     let (mut took_s, mut expected_s) = (0.0, 0);
-    let (count, aged_images) = (spec.experiments.len(), AgedImages::default());
-    for (at, experiment) in spec.experiments.iter().enumerate() {
-        let figure = &experiment.figure;
-        if spec.has(experiment)? {
+    for (at, spec) in specs.iter().enumerate() {
+        let figure = &spec.experiment.figure;
+        // Opened again before each figure, because other machines may fill the same store.
+        if let Some(store) = spec.existing_store()?
+            && is_done(&store, &spec.experiment, &spec.scale)?
+        {
             all.already.push(figure.clone());
             continue;
         }
-        let left_s = spec.expected_s(at) as f64;
+        let left_s = specs[at..].iter().map(estimated_s).sum::<u64>() as f64;
         // Scales the estimate by the speed of this machine so far.
         let pace = if expected_s == 0 { 1.0 } else { took_s / expected_s as f64 };
         watch.say(&format!(
-            "==== {figure}, {} of {count}, about {:.0} min left",
+            "==== {figure}, {} of {}, about {:.0} min left",
             at + 1,
+            specs.len(),
             left_s * pace / 60.0
         ));
-        let (begun, run_spec) = (Instant::now(), spec.of(experiment, &aged_images));
-        let result = run_spec.plan().and_then(|plan| Ok((!spec.has_part_of(&plan)?, run(&plan, watch)?)));
+        let begun = Instant::now();
+        let result = spec.plan().and_then(|plan| Ok((!has_part_of(&plan)?, run(&plan, watch)?)));
         if disk::interrupted() {
             return Err(interrupted());
         }
@@ -126,7 +57,7 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
             Ok((from_beginning, outcome)) if outcome.failed.is_empty() => {
                 if from_beginning {
                     took_s += begun.elapsed().as_secs_f64();
-                    expected_s += experiment.at(&spec.scale)?.expected_s;
+                    expected_s += estimated_s(spec);
                 }
                 watch.say(&summary(&outcome));
                 all.done.push(figure.clone());
@@ -149,6 +80,16 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
         }
     }
     Ok(all)
+}
+
+/// Whether the store holds part of a plan. The time of the rest then says nothing about the time of the whole.
+fn has_part_of(plan: &Plan) -> Result<bool, Error> {
+    plan.spec.existing_store()?.map_or(Ok(false), |store| has_checkpoints(plan, &store))
+}
+
+/// Estimated seconds for a figure.
+fn estimated_s(spec: &RunSpec) -> u64 {
+    spec.experiment.at(&spec.scale).map_or(0, |scale| scale.expected_s)
 }
 
 fn summary(outcome: &Outcome) -> String {

@@ -24,7 +24,7 @@ mod validate;
 mod works;
 
 pub use aged_images::AgedImages;
-pub use all::{AllDone, AllSpec, reproduce_all};
+pub use all::{AllDone, reproduce_all};
 pub use claim::{At, Bounds, Claim, Extreme, Over, Place, Published};
 pub use judge::{FigureVerdict, Judged, LineVerdict, Verdict};
 pub use measure::is_by_disk;

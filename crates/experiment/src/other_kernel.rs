@@ -5,7 +5,7 @@ use super::plan::{Job, Plan};
 use super::runner::{RunSpec, is_measured};
 use disk::Session;
 use fs::FileSystem;
-use results::{StoreLocation, Watch};
+use results::Watch;
 use run::{Error, interrupted};
 use std::path::Path;
 
@@ -93,10 +93,7 @@ pub(super) fn measure(plan: &Plan, watch: &mut dyn Watch) -> Result<Option<Strin
 /// The file systems of cells that are measured with another kernel, and are not in the store yet.
 fn kinds_left(plan: &Plan) -> Result<Vec<&'static dyn FileSystem>, Error> {
     let spec = plan.spec;
-    let store = match spec.store.clone().unwrap_or_else(|| StoreLocation::of_work_dir(&spec.work)) {
-        StoreLocation::File(path) if !path.is_file() => None,
-        at => Some(at.open()?),
-    };
+    let store = spec.existing_store()?;
     let is_left = |job: &&Job| -> Result<bool, Error> {
         let Some(store) = store.as_ref().filter(|_| spec.resume) else { return Ok(true) };
         Ok(!is_measured(plan, job, store)?)

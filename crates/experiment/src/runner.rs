@@ -51,6 +51,12 @@ impl RunSpec {
     pub fn plan(&self) -> Result<Plan<'_>, Error> {
         Plan::new(self)
     }
+
+    /// The result store, if it exists already.
+    pub(super) fn existing_store(&self) -> Result<Option<Store>, Error> {
+        let at = self.store.clone().unwrap_or_else(|| StoreLocation::of_work_dir(&self.work));
+        Ok(at.open_if_exists()?)
+    }
 }
 
 /// Executes the plan of an experiment. Each measurement is stored immediately.

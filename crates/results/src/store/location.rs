@@ -58,6 +58,14 @@ impl StoreLocation {
         Store::of(self, ready)
     }
 
+    /// Opens the store if it exists. A database does.
+    pub fn open_if_exists(&self) -> Result<Option<Store>, Error> {
+        match self {
+            StoreLocation::File(path) if !path.is_file() => Ok(None),
+            at => at.open().map(Some),
+        }
+    }
+
     /// Opens the store. Fails if it does not exist or is empty.
     pub fn open_existing(&self) -> Result<Store, Error> {
         let StoreLocation::File(path) = self else { return self.open() };

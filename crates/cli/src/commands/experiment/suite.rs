@@ -1,13 +1,12 @@
 //! All figures: lists them, shows their status in a store, and runs them.
 
 use crate::args::HowToRun;
-use crate::commands::vm_dispatch;
 use crate::messages::note;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use experiment::{
-    AllDone, AllSpec, Experiment, FigureVerdict, Indexed, Listed, Shard, Standing, State, Verdict,
+    AgedImages, AllDone, Experiment, FigureVerdict, Indexed, Listed, RunSpec, Shard, Standing, State, Verdict,
 };
 use results::StoreLocation;
 use serde_json::json;
@@ -82,11 +81,7 @@ pub fn claims(how: &HowToRun, markdown: bool) -> Result<()> {
 
 /// The status of each figure in a store, which may not exist yet.
 fn standing(at: &StoreLocation, how: &HowToRun) -> Result<Vec<Standing>> {
-    let store = match at {
-        StoreLocation::File(path) if !path.is_file() => None,
-        at => Some(at.open()?),
-    };
-    Ok(experiment::standing(store.as_ref(), &how.scale, &built_in(how)?)?)
+    Ok(experiment::standing(at.open_if_exists()?.as_ref(), &how.scale, &built_in(how)?)?)
 }
 
 fn built_in(how: &HowToRun) -> Result<Vec<Experiment>> {
@@ -104,20 +99,16 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
     if !how.fs.is_empty() {
         experiments.retain(|one| one.fs.iter().any(|name| how.fs.contains(name)));
     }
-    let spec = AllSpec {
-        experiments: shard.of_all(experiments, &how.scale)?,
-        scale: how.scale.clone(),
-        fs: how.fs.clone(),
-        work: how.work.work.clone(),
-        image_dir: how.image_dir.clone(),
-        store: how.store.named(),
-        subprocess: || super::super::bench::self_command("metadata-subprocess"),
-        other_kernel: vm_dispatch::OTHER_KERNEL,
-        command: super::super::command_line(),
+    let aged_images = AgedImages::default();
+    let spec = |experiment: Experiment| {
+        let fs = how.fs.iter().filter(|name| experiment.fs.contains(name)).cloned().collect();
+        Ok(RunSpec { fs, resume: true, ..super::spec(experiment, how, &aged_images)? })
     };
-    let all = experiment::reproduce_all(&spec, &mut Progress::new())?;
+    let specs = shard.of_all(experiments, &how.scale)?.into_iter().map(spec).collect::<Result<Vec<_>>>()?;
+    let all = experiment::reproduce_all(&specs, &mut Progress::new())?;
     let at = how.store.or_of(&how.work);
-    let mine = |standing: &Standing| spec.experiments.iter().any(|one| one.figure == standing.listed.figure);
+    let mine =
+        |standing: &Standing| specs.iter().any(|spec| spec.experiment.figure == standing.listed.figure);
     let mut standing = standing(&at, how)?;
     standing.retain(mine);
     if how.json {
