@@ -28,6 +28,8 @@ pub struct FillReport {
     pub errors: u64,
 }
 
+/// Maximum number of passes over the files.
+const PASSES: u32 = 5;
 /// Number of files per work item.
 const LOAD: usize = 64;
 /// Interval of the calls of `watch` while all threads are busy.
@@ -56,7 +58,41 @@ pub fn fill_shard(
     shard: Shard,
     watch: &mut dyn FnMut(u64) -> Flow,
 ) -> Result<FillReport> {
-    let (opened, walk) = walk::begin(root, "fill its files")?;
+    until_synced(root, |before| {
+        let (opened, walk) = walk::begin(root, "fill its files")?;
+        let report = pass(walk, seed, threads, shard, &mut |bytes| watch(before + bytes));
+        Ok((report, syncfs(&opened)))
+    })
+}
+
+/// Repeats `pass`, which gets the number of bytes written by those before it, until what it wrote is on disk. Converting many unwritten extents at
+/// once, XFS reserves blocks for each, and a nearly full one can run out of them. The ranges concerned stay unwritten, for another pass.
+fn until_synced(
+    root: &Path,
+    mut pass: impl FnMut(u64) -> Result<(FillReport, io::Result<()>)>,
+) -> Result<FillReport> {
+    let mut bytes = 0;
+    let mut left = PASSES;
+    loop {
+        let (report, synced) = pass(bytes)?;
+        bytes += report.bytes;
+        left -= 1;
+        match synced {
+            Err(Errno::NOSPC) if left > 0 => {}
+            Ok(()) => return Ok(FillReport { bytes, ..report }),
+            Err(errno) => return Err(Error::Sync { path: root.into(), source: errno.into() }),
+        }
+    }
+}
+
+/// Fills all files once.
+fn pass(
+    walk: Walk,
+    seed: u64,
+    threads: usize,
+    shard: Shard,
+    watch: &mut dyn FnMut(u64) -> Flow,
+) -> FillReport {
     let tally = Tally::default();
     thread::scope(|scope| {
         let (to, loads) = bounded(2 * threads.max(1));
@@ -67,9 +103,8 @@ pub fn fill_shard(
         drop(loads);
         Distributor { to, tally: &tally, shard, watch }.distribute(walk);
     });
-    syncfs(&opened).map_err(|errno| Error::Sync { path: root.into(), source: errno.into() })?;
     let count = |counter: &AtomicU64| counter.load(Relaxed);
-    Ok(FillReport { files: count(&tally.files), bytes: count(&tally.bytes), errors: count(&tally.errors) })
+    FillReport { files: count(&tally.files), bytes: count(&tally.bytes), errors: count(&tally.errors) }
 }
 
 /// Files of one directory.
@@ -166,4 +201,35 @@ fn fill_file(dir: &OwnedFd, file: FileId, seed: u64, filler: &mut Filler, tally:
         tally.bytes.fetch_add(end - start, Relaxed);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fills with these results of the syncs; returns what each pass was told, and the result.
+    fn filled(synced: &[io::Result<()>]) -> (Vec<u64>, Result<FillReport>) {
+        let (mut told, mut synced) = (Vec::new(), synced.iter());
+        let result = until_synced(Path::new("root"), |before| {
+            told.push(before);
+            let report = FillReport { files: 3, bytes: 10, errors: 0 };
+            Ok((report, *synced.next().expect("no further pass")))
+        });
+        (told, result)
+    }
+
+    #[test]
+    fn what_found_no_space_when_it_was_written_back_is_filled_again() {
+        let (told, result) = filled(&[Err(Errno::NOSPC), Err(Errno::NOSPC), Ok(())]);
+        assert_eq!(told, [0, 10, 20]);
+        assert_eq!(result.unwrap(), FillReport { files: 3, bytes: 30, errors: 0 });
+    }
+
+    #[test]
+    fn other_errors_and_a_full_file_system_are_reported() {
+        let (told, result) = filled(&[Err(Errno::IO)]);
+        assert!(told == [0] && result.unwrap_err().to_string().starts_with("syncing root: "));
+        let (told, result) = filled(&[Err(Errno::NOSPC); PASSES as usize]);
+        assert!(told.len() == PASSES as usize && result.is_err());
+    }
 }
