@@ -65,8 +65,9 @@ pub fn fill_shard(
     })
 }
 
-/// Repeats `pass`, which gets the number of bytes written by those before it, until what it wrote is on disk. Converting many unwritten extents at
-/// once, XFS reserves blocks for each, and a nearly full one can run out of them. The ranges concerned stay unwritten, for another pass.
+/// Repeats `pass`, which gets the number of bytes written by those before it, until what it wrote is on disk. Writing back failed for lack of space
+/// on an XFS with 27 MiB left (seen once), although the space is allocated: XFS reserves blocks for each unwritten extent that it converts. What it
+/// does not convert stays unwritten, for another pass.
 fn until_synced(
     root: &Path,
     mut pass: impl FnMut(u64) -> Result<(FillReport, io::Result<()>)>,
