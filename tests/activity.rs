@@ -65,7 +65,7 @@ const POLLS: &[i64] = if cfg!(target_arch = "x86_64") { &[7, 271] } else { &[73]
 
 fn record(lab: &Lab, tree: &Path, by: &str, to: &str) -> Recording {
     let tree = tree.to_str().unwrap();
-    Recording::begin(&mut lab.command(["activity", "record", tree, to, "--by", by, "--for", "60s", "--json"]))
+    Recording::begin(&mut lab.command(["activity", "record", tree, to, "--by", by, "--for", "1h", "--json"]))
 }
 
 /// Creates short-lived and surviving files. Returns the number of the short-lived ones and their bytes.
@@ -136,7 +136,7 @@ fn both_watchers_see_every_short_lived_file_on_ext4() {
     let root = lab.path().join("mounted");
     fs::create_dir(&root).unwrap();
     assert!(Command::new("mount").arg(&device.0).arg(&root).status().unwrap().success());
-    let mounted = Mounted { dir: root.clone() };
+    let mounted = Mounted::at(root.clone());
     let tree = tree(&root);
     // Events outside the tree are on the same file system.
     let mut both = [record(&lab, &tree, "fanotify", "f.jsonl"), record(&lab, &tree, "inotify", "i.jsonl")];

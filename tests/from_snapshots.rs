@@ -18,7 +18,7 @@ fn real(lab: &Lab) -> Mounted {
     run("mkfs.ext4", &[Path::new("-q"), &image]);
     fs::create_dir(&dir).unwrap();
     run("mount", &[Path::new("-o"), Path::new("loop"), &image, &dir]);
-    Mounted { dir }
+    Mounted::at(dir)
 }
 
 fn take(dir: &Path, file: &Path) -> Snapshot {

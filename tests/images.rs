@@ -318,7 +318,7 @@ fn save_and_restore_without_space_leave_no_file() {
     let mount =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&small).status().unwrap();
     assert!(mount.success());
-    let mounted = Mounted { dir: small.clone() };
+    let mounted = Mounted::at(small.clone());
     let refused = |line: &str| lab.refused_with(line, "free some space or choose another directory");
     refused("image save a --work work --to small/a.aged");
     refused("image restore a --to small/a.img");

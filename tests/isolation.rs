@@ -16,7 +16,7 @@ fn foreign_mount(lab: &Lab, name: &str) -> Mounted {
     succeeds(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&dir));
     // systemd makes all mounts shared, so the kernel propagates an unmount itself; in a container it does not.
     succeeds(Command::new("mount").arg("--make-private").arg(&dir));
-    Mounted { dir }
+    Mounted::at(dir)
 }
 
 fn succeeds(command: &mut Command) {
@@ -26,7 +26,7 @@ fn succeeds(command: &mut Command) {
 
 /// Starts a long aging with the working directory `at`, and waits until it has begun.
 fn long_aging(lab: &Lab, at: &Path) -> Child {
-    let line = "age --fs ext4 --size 256MiB --profile agrawal --overwrites 200 --seed 9 --name a --work";
+    let line = "age --fs ext4 --size 256MiB --profile agrawal --overwrites 20000 --seed 9 --name a --work";
     let mut command = lab.command(line.split_whitespace());
     command.arg(lab.work()).current_dir(at).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();

@@ -188,7 +188,7 @@ mod ranks {
         // Enough space for the data, which is checked in advance, but not for so many files.
         let tmpfs = ["-t", "tmpfs", "-o", "nr_inodes=500", "tmpfs"];
         assert!(Command::new("mount").args(tmpfs).arg(&place).status().unwrap().success());
-        let mounted = Mounted { dir: place };
+        let mounted = Mounted::at(place);
         let aged = json(
             &lab,
             3,

@@ -433,7 +433,7 @@ source = "a test"
 fs = ["ext4"]
 disks = ["ssd-sata"]
 round = { label = "overwrites" }
-scale.small = { size_bytes = 67_108_864, rounds = [25], repeat = 2, workload = { kind = "personality", personality = "tiny.toml", profile = "wang_os", fullness = 0.5, time_s = 0.3 } }
+scale.small = { size_bytes = 67_108_864, rounds = [25], repeat = 2, workload = { kind = "personality", personality = "tiny.toml", profile = "wang_os", fullness = 0.5, time_s = 2 } }
 plot = [{ title = "rate", y = "operations_per_s", axis = { label = "rate" } }]
 
 [[claim]]

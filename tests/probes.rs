@@ -30,7 +30,7 @@ fn transfer_size_of_an_image_is_measured_without_writes() {
     let lab = Lab::new();
     let image = image(&lab, 1);
     let before = std::fs::read(&image).unwrap();
-    let line = "probe transfer-size a.img --sizes 4KiB,64KiB,1MiB,1GiB --reads 5 --time 1s --seed 3";
+    let line = "probe transfer-size a.img --sizes 4KiB,64KiB,1MiB,1GiB --reads 5 --time 1h --seed 3";
     let measured = lab.json(line);
     let sizes: Vec<_> = measured["points"].as_array().unwrap().iter().map(|p| &p["read_bytes"]).collect();
     assert_eq!(sizes, [4096, 65536, 1 << 20], "sizes larger than the disk must be skipped");
@@ -94,7 +94,7 @@ fn write_amplification_compares_command_and_device_writes() {
     std::fs::create_dir(&dir).unwrap();
     let mounted = Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&dir).status().unwrap();
     assert!(mounted.success());
-    let mounted = Mounted { dir };
+    let mounted = Mounted::at(dir);
     let probe = ["probe", "write-amplification", "mnt", "--json", "--", "sh", "-c"];
     // The command's output is not part of the document, but its ten bytes count as written.
     let script = "head -c 4194304 /dev/urandom > mnt/new; echo 123456789";
@@ -132,7 +132,7 @@ fn warm_scans_reread_data_that_does_not_fit() {
         assert_eq!(measured["limits"][limit]["warm"].as_array().unwrap().len(), 2);
         assert!(read(limit, "/cold") >= 48 << 20);
     }
-    assert!(read(0, "/warm/1") > 24 << 20 && read(1, "/warm/1") < 1 << 20, "{measured}");
+    assert!(read(0, "/warm/1") > 24 << 20 && read(1, "/warm/1") * 4 < read(0, "/warm/1"), "{measured}");
     assert!(measured["limits"][0]["cold"]["s_per_gib"].as_f64().unwrap() > 0.0);
     lab.nothing_left();
 

@@ -304,7 +304,7 @@ fn other_file_systems_are_skipped_and_long_paths_work() {
     drop(dir);
     let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&inner).status().unwrap();
     assert!(mounted.success());
-    let mounted = Mounted { dir: inner.clone() };
+    let mounted = Mounted::at(inner.clone());
     std::fs::write(inner.join("out"), "x").unwrap();
     let taken = lab.json(&format!("snapshot take {} a.parquet", volume.dir.display()));
     drop(mounted);

@@ -174,10 +174,24 @@ impl Lab {
         })
     }
 
-    /// Runs `cleanup`, after which nothing may be left.
+    /// Runs `cleanup` until nothing is left of a killed run: a process that it was just starting holds the lock of the run for a moment longer.
     pub fn clean_up(&self) {
-        self.run("cleanup");
+        testing::wait_until("the end of a killed run", || {
+            self.run("cleanup");
+            self.journals().is_empty()
+        });
         self.nothing_left();
+    }
+
+    /// The files of the run directory that name something to remove.
+    fn journals(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        collect(&self.path().join("run"), &mut files);
+        // A test with its own session has a journal too.
+        files.retain(|path| {
+            !std::fs::read_to_string(path).is_ok_and(|text| text.ends_with("\"entries\":[]}"))
+        });
+        files
     }
 
     /// The contents of the directory, except the registry and the file of a stopped step.
@@ -210,12 +224,7 @@ impl Lab {
         // A process that another test starts meanwhile holds copies of the mounts for a moment.
         testing::wait_until("the end of the loop devices", || self.loops().is_empty());
         // Mounts are visible only to their process; a resource that could not be removed is in its journal.
-        let mut registry = Vec::new();
-        collect(&self.path().join("run"), &mut registry);
-        // A test with its own session has a journal too.
-        registry.retain(|path| {
-            !std::fs::read_to_string(path).is_ok_and(|text| text.ends_with("\"entries\":[]}"))
-        });
+        let registry = self.journals();
         let journals: Vec<String> =
             registry.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
         assert!(registry.is_empty(), "left in the run directory: {registry:?}: {journals:?}");
@@ -336,12 +345,20 @@ impl Drop for Running {
     }
 }
 
-/// An image mounted by the test itself.
+/// A mount made by the test itself.
 pub struct Mounted {
     pub dir: PathBuf,
+    /// The mounted image.
+    image: Option<PathBuf>,
 }
 
 impl Mounted {
+    /// What is mounted here already.
+    pub fn at(dir: PathBuf) -> Mounted {
+        Mounted { dir, image: None }
+    }
+
+    /// Mounts an image read-only, in a new directory.
     pub fn new(image: &Path, below: &Path) -> Mounted {
         let dir = below.join(format!("mnt-{}", image.file_name().unwrap().to_string_lossy()));
         std::fs::create_dir_all(&dir).unwrap();
@@ -351,7 +368,7 @@ impl Mounted {
         let options = if &magic == b"XFSB" { "loop,ro,nouuid" } else { "loop,ro" };
         let status = Command::new("mount").args(["-o", options]).arg(image).arg(&dir).status().unwrap();
         assert!(status.success());
-        Mounted { dir }
+        Mounted { dir, image: Some(image.to_owned()) }
     }
 }
 
@@ -359,6 +376,12 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.dir).status();
         let _ = std::fs::remove_dir(&self.dir);
+        // A process that another test starts meanwhile holds a copy of the mount for a moment, and with it the loop device.
+        if let Some(image) = self.image.as_ref().filter(|_| !std::thread::panicking()) {
+            testing::wait_until("the end of the loop device of an image", || {
+                Command::new("losetup").arg("--associated").arg(image).output().unwrap().stdout.is_empty()
+            });
+        }
     }
 }
 
@@ -380,7 +403,7 @@ impl LoopDevice {
         std::fs::create_dir_all(&dir).unwrap();
         let status = Command::new("mount").args(["-o", "ro", &self.0]).arg(&dir).status().unwrap();
         assert!(status.success());
-        let mounted = Mounted { dir };
+        let mounted = Mounted::at(dir);
         let mut files = Vec::new();
         sizes(&mounted.dir, &mounted.dir, &mut files);
         files.len()

@@ -20,8 +20,8 @@ use tempfile::TempDir;
 /// Requirements that may be missing even with `SENESCE_REQUIRE=1`.
 const ALLOWED: &str = include_str!("../allowed-skips.txt");
 
-/// Time limit of [`wait_until`], which ends a test that hangs.
-const LIMIT: Duration = Duration::from_secs(300);
+/// Time limit of [`wait_until`], which ends a test that hangs before its runner kills it (after 180 s), so that it cleans up.
+const LIMIT: Duration = Duration::from_secs(150);
 /// Polling interval of [`wait_until`].
 const INTERVAL: Duration = Duration::from_millis(5);
 

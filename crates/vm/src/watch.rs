@@ -203,8 +203,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const NEVER: Timeouts =
+        Timeouts { first_output: Duration::MAX, boot: Duration::MAX, silence: Duration::MAX };
+
     /// The result for a machine with this output on port and console, which then ends or hangs.
-    fn end(said: &[u8], console: &str, hangs: bool) -> Result<i32, String> {
+    fn end(said: &[u8], console: &str, hangs: bool, timeouts: Timeouts) -> Result<i32, String> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let (from, mut to) = std::io::pipe().unwrap();
         to.write_all(console.as_bytes()).unwrap();
@@ -212,8 +215,6 @@ mod tests {
         drop(to);
         let left = hangs.then_some(theirs);
         let console = Console::read(from);
-        let long = Duration::from_millis(300);
-        let timeouts = Timeouts { first_output: long / 2, boot: long, silence: long };
         let end = MonitoredMachine::new(ours, &console, timeouts).and_then(|mut watched| watched.wait());
         drop(left);
         end.map_err(|stopped| stopped.why.unwrap_or_default())
@@ -221,17 +222,23 @@ mod tests {
 
     #[test]
     fn early_end_and_hang_are_reported() {
-        assert_eq!(end(b"up\nalive\nexit 3\n", "", false), Ok(3));
-        for (said, console, hangs, why) in [
-            (&b"up\nalive\nexit 3"[..], "", false, "ended before its command did"),
-            (b"", "Linux", false, "ended before its command did"),
-            (b"up\nsignal 9\n", "", true, "ended its command by signal 9"),
-            (b"failed no root\n", "", true, "cannot start its command: no root"),
-            (b"", "", true, "hangs: no kernel message for 0 s"),
-            (b"", "Linux", true, "did not boot within 0 s"),
-            (b"up\nalive\n", "Linux", true, "hangs: no message for 0 s"),
+        let soon = Duration::from_millis(50);
+        let (dumb, slow, silent) = (
+            Timeouts { first_output: soon, ..NEVER },
+            Timeouts { boot: soon, ..NEVER },
+            Timeouts { silence: soon, ..NEVER },
+        );
+        assert_eq!(end(b"up\nalive\nexit 3\n", "", false, NEVER), Ok(3));
+        for (said, console, hangs, timeouts, why) in [
+            (&b"up\nalive\nexit 3"[..], "", false, NEVER, "ended before its command did"),
+            (b"", "Linux", false, NEVER, "ended before its command did"),
+            (b"up\nsignal 9\n", "", true, NEVER, "ended its command by signal 9"),
+            (b"failed no root\n", "", true, NEVER, "cannot start its command: no root"),
+            (b"", "", true, dumb, "hangs: no kernel message for 0 s"),
+            (b"", "Linux", true, slow, "did not boot within 0 s"),
+            (b"up\nalive\n", "Linux", true, silent, "hangs: no message for 0 s"),
         ] {
-            assert_eq!(end(said, console, hangs), Err(why.to_owned()));
+            assert_eq!(end(said, console, hangs, timeouts), Err(why.to_owned()));
         }
     }
 
@@ -256,7 +263,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_stream_ends(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            let _ = end(&bytes, "", false);
+            let _ = end(&bytes, "", false, NEVER);
         }
     }
 }

@@ -8,6 +8,7 @@ mod operations;
 mod room;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use betree::{MemoryStorage, Options};
 use senesce_betreefs::{Attr, Caller, Fs, NewInode, Result, check, mkfs};
@@ -23,9 +24,13 @@ fn disk(bytes: u64) -> Arc<MemoryStorage> {
     disk
 }
 
+/// Writes to a full store wait for readers as long as it takes, on a busy machine too.
+fn store_options(cache_bytes: usize) -> Options {
+    Options { cache_bytes, contiguous_leaves: true, reader_timeout: Duration::from_secs(3600) }
+}
+
 fn open(disk: &Arc<MemoryStorage>) -> Fs {
-    Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() })
-        .unwrap()
+    Fs::open(disk.clone(), store_options(8 << 20)).unwrap()
 }
 
 fn assert_clean(disk: &Arc<MemoryStorage>) {

@@ -227,11 +227,7 @@ fn read_only_file_system_does_not_change() {
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
     fs.write(ino, 0, b"x", false).unwrap();
     fs.close().unwrap();
-    let fs = Fs::open_read_only(
-        disk.clone(),
-        Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() },
-    )
-    .unwrap();
+    let fs = Fs::open_read_only(disk.clone(), store_options(8 << 20)).unwrap();
     assert_eq!(fs.lookup(ROOT, b"f").unwrap().ino, ino);
     assert_eq!(content(&fs, ino), b"x");
     assert_eq!(errno(fs.write(ino, 0, b"y", false)), libc::EROFS);

@@ -1,7 +1,5 @@
 //! Full and failing disks.
 
-use std::time::Duration;
-
 use super::*;
 use betree::CrashStorage;
 
@@ -66,11 +64,7 @@ fn failed_sparse_write_leaves_no_stored_blocks() {
 fn failed_disk_makes_the_file_system_read_only() {
     let memory = disk(SMALL);
     let disk = Arc::new(CrashStorage::of(memory.image()));
-    let fs = Fs::open(
-        disk.clone(),
-        Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() },
-    )
-    .unwrap();
+    let fs = Fs::open(disk.clone(), store_options(8 << 20)).unwrap();
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
     fs.write(ino, 0, b"kept", false).unwrap();
     fs.sync().unwrap();
@@ -98,11 +92,7 @@ fn read_errors_never_return_zeros() {
     }
     fs.close().unwrap();
     let disk = Arc::new(CrashStorage::of(memory.image()));
-    let fs = Fs::open(
-        disk.clone(),
-        Options { cache_bytes: 1 << 20, contiguous_leaves: true, ..Options::default() },
-    )
-    .unwrap();
+    let fs = Fs::open(disk.clone(), store_options(1 << 20)).unwrap();
     let ino = fs.lookup(ROOT, b"f").unwrap().ino;
     file(&fs, ROOT, b"g").unwrap();
     fs.sync().unwrap();
@@ -160,7 +150,7 @@ fn replacing_files_works_on_a_nearly_full_disk() {
 #[test]
 fn deletes_trigger_a_new_search_for_free_space() {
     let disk = Arc::new(CrashStorage::of(disk(SMALL).image()));
-    let options = Options { cache_bytes: 8 << 20, contiguous_leaves: true, ..Options::default() };
+    let options = store_options(8 << 20);
     let mut fs = Fs::open(disk.clone(), options).unwrap();
     fs.set_reclaim_interval(Duration::from_secs(3600));
     let ino = file(&fs, ROOT, b"filler").unwrap().ino;

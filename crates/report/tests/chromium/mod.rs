@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// Time limit of a response of the browser. It ends a test that hangs.
-const LIMIT: Duration = Duration::from_secs(300);
+/// Time limit of a response of the browser. It ends a test that hangs before its runner kills it (after 180 s).
+const LIMIT: Duration = Duration::from_secs(150);
 
 /// Resolves after two frames have been drawn: layout is complete, resize observers have run, and keys are
 /// handled.
