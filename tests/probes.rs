@@ -132,7 +132,7 @@ fn warm_scans_reread_data_that_does_not_fit() {
         assert_eq!(measured["limits"][limit]["warm"].as_array().unwrap().len(), 2);
         assert!(read(limit, "/cold") >= 48 << 20);
     }
-    assert!(read(0, "/warm/1") > 24 << 20 && read(1, "/warm/1") * 4 < read(0, "/warm/1"), "{measured}");
+    assert!(read(0, "/warm/1") > 24 << 20 && read(1, "/warm/1") < 1 << 20, "{measured}");
     assert!(measured["limits"][0]["cold"]["s_per_gib"].as_f64().unwrap() > 0.0);
     lab.nothing_left();
 
@@ -142,11 +142,8 @@ fn warm_scans_reread_data_that_does_not_fit() {
     let pid = child.id();
     child.until("a control group", || !groups(pid).is_empty());
     child.kill();
-    // A process that was just being started holds the lock of the run for a moment longer.
-    testing::wait_until("the end of the group", || {
-        lab.run("cleanup");
-        groups(pid).is_empty()
-    });
+    lab.clean_up();
+    assert_eq!(groups(pid).len(), 0);
     lab.refused("probe warm-scan a.img", "--memory");
     lab.refused("probe warm-scan nowhere --memory 64MiB", "nowhere");
 }

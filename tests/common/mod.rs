@@ -2,6 +2,7 @@
 
 mod schemas;
 
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -174,12 +175,15 @@ impl Lab {
         })
     }
 
-    /// Runs `cleanup` until nothing is left of a killed run: a process that it was just starting holds the lock of the run for a moment longer.
+    /// Runs `cleanup`, after which nothing may be left.
     pub fn clean_up(&self) {
-        testing::wait_until("the end of a killed run", || {
-            self.run("cleanup");
-            self.journals().is_empty()
-        });
+        // A process that a killed run was just starting holds its lock for a moment longer.
+        let is_free = |journal: &String| {
+            std::fs::File::open(journal)
+                .is_ok_and(|file| flock(file, FlockOperation::NonBlockingLockShared).is_ok())
+        };
+        testing::wait_until("the locks of killed runs", || self.journals().iter().all(is_free));
+        self.run("cleanup");
         self.nothing_left();
     }
 

@@ -192,7 +192,7 @@ fn disk_that_ignores_flushes_is_detected() {
         let cuts = [PowerCut::KeepNone, PowerCut::SomeWrites(n), PowerCut::SomeSectors(n)];
         found += cuts.iter().filter(|cut| verify(disk.after(**cut), steps).is_err()).count();
     }
-    assert!(found > 0, "the tests do not detect a disk that loses flushed data");
+    assert!(found > 10, "the tests do not detect a disk that loses flushed data");
 }
 
 #[test]

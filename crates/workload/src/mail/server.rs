@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Debian's package of the server.
 const PACKAGE: &str = "dovecot-imapd";
 /// Starting and stopping take a second or two.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Number of attempts to start the server on a free port: another program may take the port first.
 const TRIES: usize = 5;
 /// Dovecot's message if it cannot listen.
