@@ -16,6 +16,8 @@ pub(super) struct FlashArray {
     page_bytes: u64,
     channels_free_ns: Vec<f64>,
     dies_free_ns: Vec<f64>,
+    /// The times at which each die has sensed the pages that were asked for so far.
+    dies_read_ns: Vec<f64>,
 }
 
 impl FlashArray {
@@ -31,6 +33,7 @@ impl FlashArray {
             page_bytes: ssd.page_bytes * u64::from(ftl.planes_per_die),
             channels_free_ns: vec![0.0; ssd.channels as usize],
             dies_free_ns: vec![0.0; geometry.dies as usize],
+            dies_read_ns: vec![0.0; geometry.dies as usize],
         }
     }
 
@@ -40,8 +43,9 @@ impl FlashArray {
             FlashOp::Read { die, bytes } => {
                 let free_ns = &mut self.dies_free_ns[die as usize];
                 // A program that has begun is waited for: on average half of it.
-                let sensed_ns =
-                    free_ns.clamp(now_ns, now_ns + self.page_program_ns / 2.0) + self.page_read_ns;
+                let program_ns = free_ns.clamp(now_ns, now_ns + self.page_program_ns / 2.0);
+                let sensed_ns = program_ns.max(self.dies_read_ns[die as usize]) + self.page_read_ns;
+                self.dies_read_ns[die as usize] = sensed_ns;
                 *free_ns = free_ns.max(now_ns) + self.page_read_ns;
                 let transfer_ns = bytes as f64 / self.bus_bytes_per_ns;
                 self.transfer(die, transfer_ns, now_ns).max(sensed_ns + transfer_ns)
