@@ -166,9 +166,14 @@ impl Model {
     }
 
     /// Whether this is the flash of such a drive with a disk of `size_bytes`.
-    pub(crate) fn has_flash_of(&self, flash: &Ftl, size_bytes: u64) -> bool {
+    pub fn has_flash_of(&self, flash: &Ftl, size_bytes: u64) -> bool {
         let geometry = self.flash_parameters().map(|(ssd, ftl)| Geometry::new(ssd, ftl, size_bytes));
         geometry.as_ref() == Some(flash.geometry())
+    }
+
+    /// Whether it is a flash drive.
+    pub fn has_dies(&self) -> bool {
+        self.parameters.ssd.is_some()
     }
 
     /// Whether its flash has a translation layer, and so a state.

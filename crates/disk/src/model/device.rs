@@ -96,12 +96,40 @@ impl Device {
             (Kind::Smr(drive, shingles, _), RequestKind::Write) => shingles.write(drive, start, end, at_ns),
             (Kind::Hdd(drive, ..) | Kind::Smr(drive, ..), RequestKind::Flush) => drive.flush(at_ns),
             (Kind::Hdd(drive, ..) | Kind::Smr(drive, ..), RequestKind::Discard) => drive.idle_command(at_ns),
-            (Kind::Ssd(ssd), RequestKind::Read) => ssd.read(start, end, at_ns),
+            (Kind::Ssd(ssd), RequestKind::Read) => ssd.read_all(&[(start, end)], at_ns),
             (Kind::Ssd(ssd), RequestKind::Write) => ssd.write(start, end, at_ns),
             (Kind::Ssd(ssd), RequestKind::Flush) => ssd.flush(at_ns),
             (Kind::Ssd(ssd), RequestKind::Discard) => ssd.discard(start, end, at_ns),
         };
         (done_ns.ceil() as u64).max(arrival_ns)
+    }
+
+    /// Serves reads that arrive at `arrival_ns` as one command. A shingled drive, which reads its pieces one by one, takes each for itself.
+    pub(super) fn serve_as_one(&mut self, reads: &[Request], arrival_ns: u64) -> u64 {
+        let at_ns = arrival_ns as f64;
+        let mut ranges: Vec<(u64, u64)> = reads.iter().map(|read| self.range(read)).collect();
+        let done_ns = match &mut self.kind {
+            Kind::Ideal => at_ns,
+            Kind::Hdd(drive, offset, _) => {
+                ranges
+                    .iter_mut()
+                    .for_each(|(start, end)| (*start, *end) = (*start + *offset, *end + *offset));
+                drive.read_all(&ranges, at_ns)
+            }
+            Kind::Smr(drive, shingles, _) => {
+                let done_ns = ranges.iter().map(|&(start, end)| shingles.read(drive, start, end, at_ns));
+                done_ns.fold(at_ns, f64::max)
+            }
+            Kind::Ssd(ssd) => ssd.read_all(&ranges, at_ns),
+        };
+        (done_ns.ceil() as u64).max(arrival_ns)
+    }
+
+    /// See [`Ssd::take_dies_in_turn`]; other devices have no dies.
+    pub(super) fn take_dies_in_turn(&mut self) {
+        if let Kind::Ssd(ssd) = &mut self.kind {
+            ssd.take_dies_in_turn();
+        }
     }
 
     fn access_ns(&self, request: &Request) -> f64 {

@@ -18,6 +18,19 @@ pub(super) struct FlashArray {
     dies_free_ns: Vec<f64>,
     /// The times at which each die has sensed the pages that were asked for so far.
     dies_read_ns: Vec<f64>,
+    /// The die of the next read, if reads take dies in turn.
+    pub turn: DieTurn,
+}
+
+/// The die of the next read if reads take one die after another; `None` if data is read from where it is.
+pub(super) type DieTurn = Option<usize>;
+
+/// The die that data on `die` of `dies` is read from.
+pub(super) fn next_die(turn: &mut DieTurn, die: usize, dies: usize) -> usize {
+    match turn {
+        Some(next) => std::mem::replace(next, (*next + 1) % dies),
+        None => die,
+    }
 }
 
 impl FlashArray {
@@ -34,6 +47,7 @@ impl FlashArray {
             channels_free_ns: vec![0.0; ssd.channels as usize],
             dies_free_ns: vec![0.0; geometry.dies as usize],
             dies_read_ns: vec![0.0; geometry.dies as usize],
+            turn: None,
         }
     }
 
@@ -41,18 +55,20 @@ impl FlashArray {
     pub fn execute(&mut self, op: FlashOp, now_ns: f64) -> f64 {
         match op {
             FlashOp::Read { die, bytes } => {
-                let free_ns = &mut self.dies_free_ns[die as usize];
+                let die = next_die(&mut self.turn, die as usize, self.dies_free_ns.len());
+                let free_ns = &mut self.dies_free_ns[die];
                 // A program that has begun is waited for: on average half of it.
                 let program_ns = free_ns.clamp(now_ns, now_ns + self.page_program_ns / 2.0);
-                let sensed_ns = program_ns.max(self.dies_read_ns[die as usize]) + self.page_read_ns;
-                self.dies_read_ns[die as usize] = sensed_ns;
+                let sensed_ns = program_ns.max(self.dies_read_ns[die]) + self.page_read_ns;
+                self.dies_read_ns[die] = sensed_ns;
                 *free_ns = free_ns.max(now_ns) + self.page_read_ns;
                 let transfer_ns = bytes as f64 / self.bus_bytes_per_ns;
                 self.transfer(die, transfer_ns, now_ns).max(sensed_ns + transfer_ns)
             }
             FlashOp::Program { die } => {
+                let die = die as usize;
                 let sent_ns = self.transfer(die, self.page_bytes as f64 / self.bus_bytes_per_ns, now_ns);
-                let free_ns = &mut self.dies_free_ns[die as usize];
+                let free_ns = &mut self.dies_free_ns[die];
                 *free_ns = free_ns.max(sent_ns) + self.page_program_ns;
                 *free_ns
             }
@@ -65,8 +81,8 @@ impl FlashArray {
     }
 
     /// Occupies the channel of a die. Returns the end of the transfer.
-    fn transfer(&mut self, die: u32, transfer_ns: f64, now_ns: f64) -> f64 {
-        let channel = die as usize % self.channels_free_ns.len();
+    fn transfer(&mut self, die: usize, transfer_ns: f64, now_ns: f64) -> f64 {
+        let channel = die % self.channels_free_ns.len();
         let free_ns = &mut self.channels_free_ns[channel];
         *free_ns = free_ns.max(now_ns) + transfer_ns;
         *free_ns

@@ -76,7 +76,16 @@ impl Drive {
 
     /// Reads `start..end`. Returns the completion time.
     pub fn read(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
+        self.read_all(&[(start, end)], arrival_ns)
+    }
+
+    /// Reads ranges, from start to end, by one command. Returns the completion time.
+    pub fn read_all(&mut self, ranges: &[(u64, u64)], arrival_ns: f64) -> f64 {
         let now_ns = arrival_ns + self.command_ns;
+        ranges.iter().fold(now_ns, |done_ns, &(start, end)| done_ns.max(self.read_range(start, end, now_ns)))
+    }
+
+    fn read_range(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
         let to_host_ns = (end - start) as f64 / self.host_bytes_per_ns;
         let free_ns = now_ns.max(self.head_free_ns);
         let read_ns = match self.strategy(start, end, free_ns) {

@@ -42,6 +42,15 @@ impl LogCost {
     pub fn total_s(&self) -> f64 {
         self.total_ns as f64 / 1e9
     }
+
+    fn of(&mut self, kind: RequestKind) -> &mut RequestKindCost {
+        match kind {
+            RequestKind::Read => &mut self.reads,
+            RequestKind::Write => &mut self.writes,
+            RequestKind::Flush => &mut self.flushes,
+            RequestKind::Discard => &mut self.discards,
+        }
+    }
 }
 
 /// Number of initial angles over which the costs on a rotating disk are averaged.
@@ -83,23 +92,36 @@ impl Pricing {
         Pricing { clocks, priced }
     }
 
+    /// From now on reads the pages of a flash drive from one die after another, wherever they lie, so that reads do not collide on a die as long
+    /// as others are free (Jun et al., FAST 2024). Other devices are as they were.
+    pub fn taking_dies_in_turn(mut self) -> Pricing {
+        self.clocks.iter_mut().for_each(ModelClock::take_dies_in_turn);
+        self
+    }
+
     /// Adds the next requests.
     pub fn add<'a>(&mut self, requests: impl IntoIterator<Item = &'a Request>) {
-        let Pricing { clocks, priced } = self;
         for request in requests {
-            let cost = match request.kind {
-                RequestKind::Read => &mut priced.reads,
-                RequestKind::Write => &mut priced.writes,
-                RequestKind::Flush => &mut priced.flushes,
-                RequestKind::Discard => &mut priced.discards,
-            };
+            let cost = self.priced.of(request.kind);
             cost.requests += 1;
             cost.bytes += u64::from(request.sectors) * SECTOR_BYTES;
-            for clock in &mut *clocks {
+            for clock in &mut self.clocks {
                 let before_ns = clock.now_ns();
                 clock.issue(request);
                 cost.ns += clock.now_ns() - before_ns;
             }
+        }
+    }
+
+    /// Adds reads that the drive receives as one command, with several ranges.
+    pub fn add_as_one(&mut self, reads: &[Request]) {
+        let cost = &mut self.priced.reads;
+        cost.requests += 1;
+        cost.bytes += reads.iter().map(|read| u64::from(read.sectors) * SECTOR_BYTES).sum::<u64>();
+        for clock in &mut self.clocks {
+            let before_ns = clock.now_ns();
+            clock.issue_as_one(reads);
+            cost.ns += clock.now_ns() - before_ns;
         }
     }
 

@@ -7,7 +7,7 @@
 //!
 //! Addresses are striped over the dies page by page, or mapped by a translation layer ([`super::ftl`]).
 
-use super::flash::FlashArray;
+use super::flash::{DieTurn, FlashArray, next_die};
 use super::ftl::{FlashOp, SharedFtl, lock};
 use super::parameters::{FtlParameters, SsdParameters};
 use lru::LruCache;
@@ -58,6 +58,8 @@ struct ByAddress {
     /// Bytes that do not yet fill a page.
     part_bytes: u64,
     next_die: usize,
+    /// See [`Ssd::take_dies_in_turn`].
+    turn: DieTurn,
 }
 
 /// Data is where the translation layer put it.
@@ -116,9 +118,16 @@ impl Ssd {
         now_ns + self.turnaround_ns
     }
 
-    /// Reads `start..end`. Returns the completion time.
-    pub fn read(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
+    /// Reads ranges, from start to end, by one command. Returns the completion time.
+    pub fn read_all(&mut self, ranges: &[(u64, u64)], arrival_ns: f64) -> f64 {
         let now_ns = self.accept(arrival_ns);
+        let done_ns = ranges
+            .iter()
+            .fold(now_ns, |done_ns, &(start, end)| done_ns.max(self.read_range(start, end, now_ns)));
+        done_ns + self.turnaround_ns
+    }
+
+    fn read_range(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
         let mut done_ns = now_ns;
         for (page, start, end) in cut(start, end, self.page_bytes) {
             let ready_ns = match self.ahead.used.get(&page) {
@@ -130,7 +139,17 @@ impl Ssd {
             done_ns = self.link_free_ns;
         }
         self.follow(start, end, now_ns);
-        done_ns + self.turnaround_ns
+        done_ns
+    }
+
+    /// From now on reads the pages of the flash from one die after another, wherever they lie: no read waits for another on its die as long as
+    /// other dies are free.
+    pub fn take_dies_in_turn(&mut self) {
+        let turn = match &mut self.placement {
+            Placement::ByAddress(by_address) => &mut by_address.turn,
+            Placement::Mapped(mapped) => &mut mapped.flash.turn,
+        };
+        *turn = Some(0);
     }
 
     /// Takes a write into the buffer; waits for space if necessary.
@@ -255,6 +274,7 @@ impl ByAddress {
             map: Recent::new(ssd.map_cache_bytes / ssd.page_bytes),
             part_bytes: 0,
             next_die: 0,
+            turn: None,
         }
     }
 
@@ -271,7 +291,8 @@ impl ByAddress {
     }
 
     fn sense(&mut self, page: u64, bytes: u64, now_ns: f64) -> f64 {
-        let die = (page % self.dies_free_ns.len() as u64) as usize;
+        let dies = self.dies_free_ns.len();
+        let die = next_die(&mut self.turn, (page % dies as u64) as usize, dies);
         let channel = die % self.channels_free_ns.len();
         let sensed_ns = self.dies_free_ns[die].max(now_ns) + self.page_read_ns;
         let sent_ns = self.channels_free_ns[channel].max(sensed_ns) + bytes as f64 / self.bus_bytes_per_ns;

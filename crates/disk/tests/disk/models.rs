@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use senesce_disk::model::{
-    Device, FlashState, Model, ModelClock, price, price_expected, price_extents, price_on, transfer_curve,
+    Device, FlashState, Model, ModelClock, Pricing, price, price_expected, price_extents, price_on,
+    transfer_curve,
 };
 use senesce_disk::modelled::{Clock, DiskSettings, Store, saved_flash};
 use senesce_disk::{Extent, Request, RequestKind};
@@ -49,6 +50,47 @@ fn seconds(model: &Model, requests: &[Request]) -> f64 {
 
 fn within(value: f64, range: std::ops::RangeInclusive<f64>) {
     assert!(range.contains(&value), "{value} is not within {range:?}");
+}
+
+/// The seconds of reads that arrive as one command.
+fn seconds_as_one(name: &str, reads: &[Request]) -> f64 {
+    let mut pricing = Pricing::new(&model(name), 20 * GIB);
+    pricing.add_as_one(reads);
+    pricing.finish().total_s()
+}
+
+#[test]
+fn one_command_for_several_ranges_saves_commands_only() {
+    for name in ["ideal", "hdd-7200", "smr", "ssd-sata", "ssd-crucial-m4"] {
+        let reads: Vec<Request> = (0..8).map(|n| read((n * 37 % 8) * GIB, 64 << 10)).collect();
+        assert_eq!(
+            seconds_as_one(name, &reads[..1]),
+            price_expected(&model(name), 20 * GIB, &reads[..1]).total_s()
+        );
+        let at_once: Vec<Request> =
+            (1..).zip(&reads).map(|(queue, read)| Request { queue, ..*read }).collect();
+        let apart = price_expected(&model(name), 20 * GIB, &at_once).total_s();
+        let as_one = seconds_as_one(name, &reads);
+        assert!(0.9 * apart <= as_one && as_one <= apart, "{name}: {apart} s apart, {as_one} s as one");
+    }
+}
+
+#[test]
+fn reads_that_take_dies_in_turn_do_not_collide() {
+    let turns = |name: &str, reads: &[Request]| {
+        let mut pricing = Pricing::new(&model(name), 20 * GIB).taking_dies_in_turn();
+        pricing.add(reads);
+        pricing.finish().total_s() / price_expected(&model(name), 20 * GIB, reads).total_s()
+    };
+    // Pages of one die, and one large range.
+    let on_one_die: Vec<Request> =
+        (0..256).map(|n| Request { queue: 32.min(n as u32 + 1), ..read(n * 4 * MIB, 4096) }).collect();
+    let whole = [read(0, 64 * MIB)];
+    for name in ["ssd-sata", "ssd-nvme", "ssd-crucial-m4"] {
+        within(turns(name, &on_one_die), 0.0..=0.7);
+        within(turns(name, &whole), 0.95..=1.05);
+    }
+    assert_eq!(turns("hdd-7200", &on_one_die), 1.0);
 }
 
 #[test]
