@@ -3,7 +3,7 @@
 use crate::target::{CheckReport, Target};
 use crate::volume::sync;
 use crate::walk::walk;
-use crate::{Error, find, ioctl};
+use crate::{AddressMap, Error, find, ioctl};
 use disk::{CacheResidency, Extent, MARKER, drop_inode_cache, drop_pages, mount_holding};
 use rustix::fs::FileType;
 use std::fs::File;
@@ -121,6 +121,10 @@ impl Target for DirTarget {
     /// The free extents of the whole file system.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
         Ok(ioctl::fsmap::free_extents(&self.tree).ok())
+    }
+
+    fn address_map(&self) -> Result<Option<AddressMap>, Error> {
+        find(&self.kind).map_or(Ok(None), |kind| kind.address_map(&self.tree))
     }
 
     fn kind_name(&self) -> &str {

@@ -10,7 +10,7 @@ mod nilfs2;
 mod xfs;
 pub mod zfs;
 
-use crate::{BulkReader, Error, TreeStat};
+use crate::{AddressMap, BulkReader, Error, TreeStat};
 use disk::{BlockDevice, Extent, FuseServerSpec, MountPoint, require_tool, run_tool};
 use rustix::io::Errno;
 use rustix::mount::{FsOpenFlags, fsopen};
@@ -199,6 +199,12 @@ pub trait FileSystem: Sync {
     /// Unordered; contains only extents that are certainly unused. `None` if the file system does not report them.
     fn unused_extents(&self, _device: &Path, _root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
+    }
+
+    /// Where the addresses of extent maps of the file system mounted at `root` lie on its device; `None` if they are on several devices or
+    /// striped.
+    fn address_map(&self, _root: &Path) -> Result<Option<AddressMap>, Error> {
+        Ok(Some(AddressMap::of_device()))
     }
 
     /// The function that examines the on-disk tree that holds everything, while unmounted; `None` if the file system is not a tree with

@@ -2,6 +2,7 @@
 //!
 //! To add a file system, add a file below `kind/` that submits a [`Kind`], and its `mod` line.
 
+mod address_map;
 mod bulk;
 mod config;
 mod copy;
@@ -15,6 +16,7 @@ mod target;
 mod volume;
 mod walk;
 
+pub use address_map::AddressMap;
 pub use betreefs::{LevelStat, TreeStat};
 pub use bulk::{BulkReader, InodeVisitor, bulk_reader};
 pub use config::{Location, READ_AHEAD_KB, VolumeConfig};

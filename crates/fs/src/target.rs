@@ -2,7 +2,7 @@
 
 use crate::kind::{can_mount, ready};
 use crate::volume::{Disk, Volume};
-use crate::{DirTarget, Error, Location, TreeStat, VolumeConfig};
+use crate::{AddressMap, DirTarget, Error, Location, TreeStat, VolumeConfig};
 use disk::modelled::{DiskSettings, ModelledDisk, Store};
 use disk::{BlockDevice, DirtyLimit, Extent, Image, Session};
 use std::path::{Path, PathBuf};
@@ -49,6 +49,9 @@ pub trait Target: Send {
     /// The free extents, by address; `None` if the file system does not report them. May miss recently deleted space, which some file
     /// systems free in the background: call [`drop_caches`](Self::drop_caches) first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
+
+    /// Where the addresses of extent maps lie on the device; `None` if that is not known.
+    fn address_map(&self) -> Result<Option<AddressMap>, Error>;
 
     /// The extents of the device that the file system does not use (see [`unused_extents`](crate::FileSystem::unused_extents)). Only for a target
     /// that was opened read-only.

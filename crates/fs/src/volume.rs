@@ -3,7 +3,7 @@
 use crate::kind::{self, FileSystem, zfs};
 use crate::mounted::Mounted;
 use crate::target::{CheckReport, Target};
-use crate::{Error, TreeStat, VolumeConfig};
+use crate::{AddressMap, Error, TreeStat, VolumeConfig};
 use disk::modelled::{Clock, ModelledDisk};
 use disk::{
     BlockDevice, CacheResidency, DirtyLimit, Extent, Image, LoopDevice, ReadAhead, Session,
@@ -276,6 +276,10 @@ impl Target for Volume {
 
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
         self.kind.free_extents(self.root())
+    }
+
+    fn address_map(&self) -> Result<Option<AddressMap>, Error> {
+        self.kind.address_map(self.root())
     }
 
     fn unused_extents(&self) -> Result<Option<Vec<Extent>>, Error> {

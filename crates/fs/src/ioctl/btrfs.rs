@@ -1,8 +1,8 @@
 //! Reading the trees of a mounted Btrfs: `BTRFS_IOC_TREE_SEARCH_V2` of `<linux/btrfs.h>`.
 
-use super::chunk;
+use super::chunk::{self, Chunk};
 use super::free_space_tree::{self, Item, Key};
-use crate::Error;
+use crate::{AddressMap, Error};
 use disk::Extent;
 use rustix::ioctl::{Getter, Updater, ioctl, opcode};
 use std::fs::File;
@@ -66,8 +66,26 @@ pub fn unused_extents(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>,
     let size = File::open(device)
         .and_then(|mut device| io::Seek::seek(&mut device, io::SeekFrom::End(0)))
         .map_err(Error::io("reading the size of", device))?;
+    let Some(chunks) = chunks_on_one_device(&file, root)? else { return Ok(None) };
+    let groups = chunks.iter().map(|chunk| chunk.logical).collect();
+    let mut free = free_space_tree::FreeSpace::new(groups, sector);
+    match search(&file, root, FREE_SPACE_TREE, free_space_tree::ALL, &mut |item| free.add(item)) {
+        Err(Error::NoFreeSpaceTree(_)) => return Ok(None),
+        searched => searched?,
+    }
+    Ok(Some(chunk::unused_extents(&chunks, &free.extents(), size)))
+}
+
+/// Where the logical addresses of the Btrfs mounted at `root` lie on its device; `None` if its chunks are striped or on several devices.
+pub fn address_map(root: &Path) -> Result<Option<AddressMap>, Error> {
+    let file = File::open(root).map_err(Error::io("listing the chunks of", root))?;
+    Ok(chunks_on_one_device(&file, root)?.map(|chunks| chunk::address_map(&chunks)))
+}
+
+/// All chunks; `None` if they are striped or on several devices.
+fn chunks_on_one_device(file: &File, root: &Path) -> Result<Option<Vec<Chunk>>, Error> {
     let mut chunks = Some(Vec::new());
-    search(&file, root, CHUNK_TREE, free_space_tree::CHUNKS, &mut |item| {
+    search(file, root, CHUNK_TREE, free_space_tree::CHUNKS, &mut |item| {
         if let Some(found) = &mut chunks {
             match chunk::parse(item)? {
                 Some(chunk) => found.push(chunk),
@@ -76,14 +94,7 @@ pub fn unused_extents(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>,
         }
         Ok(())
     })?;
-    let Some(chunks) = chunks.filter(|chunks: &Vec<_>| chunk::on_one_device(chunks)) else { return Ok(None) };
-    let groups = chunks.iter().map(|chunk| chunk.logical).collect();
-    let mut free = free_space_tree::FreeSpace::new(groups, sector);
-    match search(&file, root, FREE_SPACE_TREE, free_space_tree::ALL, &mut |item| free.add(item)) {
-        Err(Error::NoFreeSpaceTree(_)) => return Ok(None),
-        searched => searched?,
-    }
-    Ok(Some(chunk::unused_extents(&chunks, &free.extents(), size)))
+    Ok(chunks.filter(|chunks: &Vec<_>| chunk::on_one_device(chunks)))
 }
 
 /// The UUID of the Btrfs mounted at `root`, in the notation of `/sys/fs/btrfs`.

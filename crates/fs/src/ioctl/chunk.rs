@@ -1,6 +1,7 @@
 //! The location of Btrfs chunks on the device: the format of `struct btrfs_chunk` of `<linux/btrfs_tree.h>`.
 
 use super::free_space_tree::{CHUNK, Item, extent, u64_at};
+use crate::AddressMap;
 use disk::Extent;
 
 /// The chunk type bits of the uses (data, system, metadata), and of two copies on one device. In chunks with these bits only, each stripe
@@ -51,6 +52,11 @@ pub fn parse(item: &Item) -> Result<Option<Chunk>, &'static str> {
     let copies: Vec<u64> = stripes.into_iter().map(|(_, start)| start).collect();
     copies.iter().try_for_each(|start| extent(*start, logical.len_bytes).map(drop))?;
     Ok(Some(Chunk { logical, device, copies }))
+}
+
+/// Where the chunks lie on their device.
+pub fn address_map(chunks: &[Chunk]) -> AddressMap {
+    AddressMap::new(chunks.iter().flat_map(|chunk| chunk.copies.iter().map(|&start| (chunk.logical, start))))
 }
 
 /// Whether all chunks are on the same device.

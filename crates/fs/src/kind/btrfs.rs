@@ -1,8 +1,8 @@
 //! Btrfs.
 
 use super::{FileSystem, Kind};
-use crate::Error;
 use crate::ioctl::btrfs;
+use crate::{AddressMap, Error};
 use disk::{Extent, LABEL, command, new_uuid};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,6 +94,10 @@ impl FileSystem for Btrfs {
 
     fn unused_extents(&self, device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         btrfs::unused_extents(device, root)
+    }
+
+    fn address_map(&self, root: &Path) -> Result<Option<AddressMap>, Error> {
+        btrfs::address_map(root)
     }
 
     /// It may span several devices, and has write-back settings of its own.
