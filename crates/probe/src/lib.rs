@@ -4,6 +4,7 @@
 pub mod activity;
 mod block_picture;
 pub mod blocktrace;
+mod causes;
 mod census;
 mod dynamic_layout;
 mod error;
@@ -25,6 +26,7 @@ mod write_amplification;
 pub use self::snapshot::{snapshot, snapshot_by_syscalls};
 pub use block_picture::{FileBlocks, block_picture};
 pub use blocktrace::RequestRecorder;
+pub use causes::{Cause, Causes, FilePlaces, ScannedDisk, Without, causes};
 pub use census::{Census, census};
 pub use dynamic_layout::{DynamicLayout, dynamic_layout};
 pub use error::Error;
