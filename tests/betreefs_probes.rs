@@ -16,8 +16,8 @@ fn modelled_disk_is_probed_and_unsupported_probes_are_refused() {
     }
     let tree = "--interfile 50 --files 1000 --name p --work work";
     lab.run(&format!("age --fs betreefs --size 128MiB --disk ssd-sata {tree}"));
-    for probe in ["layout", "new-file"] {
-        lab.refused_with(&format!("probe {probe} work/p.disk"), "betreefs does not report file extents");
+    for probe in ["layout work/p.disk", "new-file work/p.disk", "scan work/p.disk --causes"] {
+        lab.refused_with(&format!("probe {probe}"), "betreefs does not report file extents");
     }
     lab.refused_with("probe free-space work/p.disk", "betreefs does not report free extents");
     let scan = lab.json("probe scan work/p.disk --disk hdd-7200,ssd-sata");

@@ -18,7 +18,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("compare", "a --work work --repeat 1", "nowhere --work work"),
     ("compare-layout", "work/a.img work/a.img", "work/a.img nowhere"),
     ("report", "--work work -o page.html", "--work nowhere"),
-    ("probe scan", "work/a.img --save-log log.parquet", "nowhere"),
+    ("probe scan", "work/a.img --causes --save-log log.parquet", "nowhere"),
     ("probe layout", "work/a.img", "nowhere"),
     ("probe free-space", "work/a.img", "nowhere"),
     ("probe new-file", "work/a.img --size 1MiB", "nowhere"),

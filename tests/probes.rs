@@ -1,5 +1,6 @@
 //! Tests of the probe commands for disks and caches.
 
+use crate::betreefs::has_fuse;
 use crate::common::{Lab, Mounted, document, text};
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,10 +19,78 @@ fn image(lab: &Lab, files: usize) -> PathBuf {
     image
 }
 
+/// What a scan costs on a model without a cause.
+fn without(causes: &serde_json::Value, cause: &str) -> f64 {
+    let all = causes["without"].as_array().unwrap();
+    let one =
+        all.iter().find(|one| one["cause"] == cause).unwrap_or_else(|| panic!("no {cause} in {causes}"));
+    one["total_s"].as_f64().unwrap()
+}
+
 /// The control groups of a process.
 fn groups(pid: u32) -> String {
     let found = Command::new("find").args(["/sys/fs/cgroup", "-name", &format!("senesce-{pid}-*")]).output();
     text(&found.unwrap().stdout)
+}
+
+#[test]
+fn causes_of_the_cost_of_a_scan_are_told_apart() {
+    let lab = Lab::new();
+    for (fs, size) in [("ext4", "128MiB"), ("xfs", "320MiB"), ("btrfs", "320MiB")] {
+        needs!(fs);
+        lab.run(&format!("age --fs {fs} --size {size} --overwrites 2 --name {fs} --work work"));
+        let image = lab.work().join(format!("{fs}.img"));
+        let measured = lab.json(&format!("probe scan {} --causes --disk hdd-7200,ssd-nvme", image.display()));
+        // On Btrfs this needs the addresses on the device, which are not those of its extent maps.
+        let causes = &measured["causes"]["hdd-7200"];
+        let (bytes, files) =
+            (measured["census"]["bytes"].as_f64().unwrap(), causes["file_bytes"].as_f64().unwrap());
+        assert!(
+            (0.9..1.3).contains(&(files / bytes)),
+            "{fs}: {bytes} bytes of files, {files} read: {causes}"
+        );
+        let cost = measured["scans"][0]["modelled_s_per_gib"]["hdd-7200"].as_f64().unwrap();
+        let gib = causes["allocated_bytes"].as_f64().unwrap() / f64::from(1 << 30);
+        let (total, least) = (causes["total_s"].as_f64().unwrap(), causes["least_s"].as_f64().unwrap());
+        assert!((total / gib / cost - 1.0).abs() < 1e-9, "{fs}: {cost} s/GiB, {causes}");
+        assert!(without(causes, "order") < 0.9 * total && least < 0.5 * total, "{fs}: {causes}");
+        assert!(without(&measured["causes"]["ssd-nvme"], "die_collisions") > 0.0);
+    }
+    let printed = lab.run("probe scan work/ext4.img --causes");
+    assert!(printed.contains("without fragmentation between files"), "{printed}");
+    let pair = &lab.json("compare ext4 --work work --repeat 2 --no-new-file")["pairs"][0];
+    for side in ["aged", "unaged"] {
+        let value =
+            |measure: &str| pair[side][measure].as_f64().unwrap_or_else(|| panic!("no {measure}: {pair}"));
+        assert!(value("without_causes_s_per_gib") < value("without_metadata_s_per_gib"), "{pair}");
+        assert!(value("without_metadata_s_per_gib") < value("all_causes_s_per_gib"), "{pair}");
+        assert!(pair[side]["without_die_collisions_s_per_gib"].is_null(), "no dies: {pair}");
+    }
+    lab.nothing_left();
+}
+
+#[test]
+fn aged_flash_is_a_cause() {
+    needs!("ext4");
+    if !has_fuse() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.run("age --fs ext4 --size 64MiB --overwrites 1 --name a --work work --disk ssd-crucial-m4");
+    lab.run("disk precondition work/a.disk aged");
+    let causes = |line: &str| lab.json(line)["causes"].clone();
+    let aged = causes("probe scan work/a.disk --causes --disk ssd-crucial-m4,ssd-sata --reader builtin");
+    let on = &aged["ssd-crucial-m4"];
+    assert!(without(on, "flash_order") < on["total_s"].as_f64().unwrap(), "{aged}");
+    // The flash of another model is not that of the disk.
+    let names: Vec<_> =
+        aged["ssd-sata"]["without"].as_array().unwrap().iter().map(|one| &one["cause"]).collect();
+    assert_eq!(names, ["pieces", "order", "metadata", "splitting", "die_collisions"]);
+    let pair = &lab.json("compare a --work work --repeat 1 --no-new-file")["pairs"][0];
+    let value =
+        |measure: &str| pair["aged"][measure].as_f64().unwrap_or_else(|| panic!("no {measure}: {pair}"));
+    assert!(value("without_flash_order_s_per_gib") < value("all_causes_s_per_gib"), "{pair}");
+    lab.nothing_left();
 }
 
 #[test]

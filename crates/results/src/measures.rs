@@ -26,6 +26,8 @@ pub enum Better {
 pub enum Topic {
     /// Time of a scan.
     Cost,
+    /// Time of a scan with one cause taken away.
+    Causes,
     /// Requests and processor time of a scan.
     Work,
     /// Layout of the files.
@@ -105,7 +107,7 @@ impl Measure {
     /// The mean over independent agings: geometric for costs and ratios, so that the ratio of two means is the mean of the ratios; otherwise, and
     /// for ratios that can be zero or negative, arithmetic. `None` without values, or if one is not finite.
     pub fn mean(&self, values: &[f64]) -> Option<Estimate> {
-        let is_relative = self.topic == Some(Topic::Cost) || self.is_ratio();
+        let is_relative = matches!(self.topic, Some(Topic::Cost | Topic::Causes)) || self.is_ratio();
         let geometric = if is_relative { Estimate::geometric(values) } else { None };
         geometric.or_else(|| Estimate::arithmetic(values))
     }
@@ -141,6 +143,10 @@ impl Measure {
 
     const fn cost(self) -> Measure {
         self.about(Topic::Cost)
+    }
+
+    const fn causes(self) -> Measure {
+        self.about(Topic::Causes)
     }
 
     const fn work(self) -> Measure {

@@ -99,14 +99,16 @@ fn compare_one(spec: &CompareSpec, name: &str, watch: &mut dyn Watch) -> Result<
     };
     let measured = aged_pair::measure(&plan, watch, |pair| {
         pair.record_document(MODELLED_DISK, &pair.model.name())?;
+        let model = pair.model.clone();
         let survey = Survey {
             repeat: spec.repeat,
             quiet: Duration::ZERO,
             cache: Cache::Cold(spec.reader),
             costs: &[
                 (MODELLED_HDD_S_PER_GIB.instance(), Model::find(HDD_MODEL)?),
-                (MODELLED_S_PER_GIB.instance(), pair.model.clone()),
+                (MODELLED_S_PER_GIB.instance(), model.clone()),
             ],
+            causes_on: Some(&model),
             detail: Detail::Documents,
             new_file: spec.new_file,
         };

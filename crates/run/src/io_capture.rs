@@ -5,7 +5,7 @@ use disk::Request;
 use disk::model::{Ftl, Model, price_on};
 use disk::modelled::ModelledDisk;
 use fs::Target;
-use probe::RequestRecorder;
+use probe::{Causes, FilePlaces, RequestRecorder, ScannedDisk};
 
 /// Ring buffer per processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
@@ -28,6 +28,13 @@ impl Observation {
     /// the disk. The disk below has its own flash, others a fresh one.
     pub fn modelled_s(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
         Some(price_on(model, disk_bytes, self.flash.as_ref(), self.requests.as_ref()?).total_s())
+    }
+
+    /// Why a disk of this model and size takes that time for the requests of a scan of files that lie at `places`. `None` if the requests are
+    /// unknown or read no file.
+    pub(crate) fn causes(&self, places: &FilePlaces, model: &Model, disk_bytes: u64) -> Option<Causes> {
+        let disk = ScannedDisk { model, size_bytes: disk_bytes, flash: self.flash.as_ref() };
+        probe::causes(self.requests.as_ref()?, places, &disk)
     }
 }
 

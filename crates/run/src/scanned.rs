@@ -5,7 +5,7 @@ use crate::io_capture::{self, Observation};
 use disk::MemoryLimit;
 use disk::model::{Model, price_extents};
 use fs::Target;
-use probe::{Census, DynamicLayout, Reader, Scan, StaticLayout};
+use probe::{Cause, Causes, Census, DynamicLayout, FilePlaces, Reader, Scan, StaticLayout};
 use results::Measurement;
 use results::measures::{self, Measure};
 use std::time::{Duration, Instant};
@@ -94,6 +94,42 @@ impl Scanned {
         Some(per_gib(self.seen.modelled_s(model, disk_bytes)?, self.scan.allocated_bytes))
     }
 
+    /// Where the files of the scanned tree lie, for [`Scanned::causes`]; or why that is not known.
+    pub fn places(&self, target: &dyn Target) -> Result<Result<FilePlaces, String>, Error> {
+        let kind = target.kind_name();
+        match &self.seen.requests {
+            None => return Ok(Err("block requests cannot be recorded".to_owned())),
+            Some(requests) if requests.is_empty() => {
+                return Ok(Err("nothing was read from its disk".to_owned()));
+            }
+            Some(_) => {}
+        }
+        if !target.supports_fiemap() {
+            return Ok(Err(format!("{kind} does not report file extents")));
+        }
+        match target.address_map()? {
+            Some(addresses) => Ok(Ok(FilePlaces::of(target.root(), &addresses)?)),
+            None => Ok(Err(format!("where this {kind} keeps its data on its device is not known"))),
+        }
+    }
+
+    /// The cost of the same requests with one cause taken away at a time; `None` if they read no file that lies at `places`.
+    pub fn causes(&self, places: &FilePlaces, model: &Model, disk_bytes: u64) -> Option<Causes> {
+        self.seen.causes(places, model, disk_bytes)
+    }
+
+    /// The measurements of [`Scanned::causes`] for the store.
+    pub(crate) fn numbers_of_causes(&self, subject: &str, causes: &Causes) -> Vec<Measurement> {
+        let one =
+            |measure: Measure, seconds| measure.once(subject, per_gib(seconds, self.scan.allocated_bytes));
+        let mut numbers = vec![one(measures::ALL_CAUSES_S_PER_GIB, causes.total_s)];
+        numbers.extend(
+            causes.without.iter().map(|without| one(measure_without(without.cause), without.total_s)),
+        );
+        numbers.push(one(measures::WITHOUT_CAUSES_S_PER_GIB, causes.least_s));
+        numbers
+    }
+
     /// The measurements for the store.
     pub fn numbers(&self, subject: &str, repetition: u64) -> Vec<Measurement> {
         let one = |measure: Measure, value: f64| measure.measurement(subject, repetition, value);
@@ -129,6 +165,18 @@ pub fn extents_s_per_gib(layout: &StaticLayout, model: &Model, disk_bytes: u64) 
     let priced = price_extents(model, disk_bytes, &layout.scan_extents);
     let bytes = priced.reads.bytes;
     (bytes > 0).then(|| per_gib(priced.total_s(), bytes))
+}
+
+/// The cost of a scan without a cause.
+pub fn measure_without(cause: Cause) -> Measure {
+    match cause {
+        Cause::Pieces => measures::WITHOUT_PIECES_S_PER_GIB,
+        Cause::Order => measures::WITHOUT_ORDER_S_PER_GIB,
+        Cause::Metadata => measures::WITHOUT_METADATA_S_PER_GIB,
+        Cause::Splitting => measures::WITHOUT_SPLITTING_S_PER_GIB,
+        Cause::DieCollisions => measures::WITHOUT_DIE_COLLISIONS_S_PER_GIB,
+        Cause::FlashOrder => measures::WITHOUT_FLASH_ORDER_S_PER_GIB,
+    }
 }
 
 /// Converts seconds for `bytes` to seconds per GiB.

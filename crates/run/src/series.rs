@@ -368,6 +368,7 @@ impl Series<'_> {
                 Checkpoint::Memory(memory_bytes) => Cache::Warm { memory_bytes },
             },
             costs: &costs,
+            causes_on: None,
             detail: match self.schedule.pictures.contains(&round) {
                 true => Detail::Picture,
                 false => Detail::Measures,

@@ -26,6 +26,8 @@ pub(crate) struct Survey<'a> {
     pub cache: Cache,
     /// The costs of a scan: measures, and the models of the disks they are for.
     pub costs: &'a [(MeasureInstance, Model)],
+    /// The disk for which the causes of the cost of the first scan are told apart; `None` if they are not.
+    pub causes_on: Option<&'a Model>,
     /// What is recorded beside the measures.
     pub detail: Detail,
     /// Whether a new large file is written and deleted.

@@ -36,6 +36,9 @@ pub enum ProbeKind {
         /// Device models of the reported times: built-in names or TOML files
         #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = run::HDD_MODEL)]
         disk: Vec<String>,
+        /// Price the last scan with one cause taken away at a time
+        #[arg(long)]
+        causes: bool,
         /// Save the block requests of the last scan (Parquet), for `senesce disk price`
         #[arg(long, value_name = "FILE")]
         save_log: Option<PathBuf>,

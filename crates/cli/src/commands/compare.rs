@@ -166,13 +166,20 @@ fn with_interval(estimate: Option<&Estimate>) -> String {
 /// Prints one table for each condition, with a column for each side, and what it tells; then how the conditions differ.
 pub fn show(conditions: &[Replicates]) -> Result<()> {
     for condition in conditions {
-        let rows = shown(condition).map(|measure| {
+        let row = |measure: &Measure| {
             let means = condition.means(measure);
             let [aged, unaged] = sides(means);
             let ratio = means.and_then(|means| means.ratio.as_ref());
             vec![label(measure, condition), mean(aged), mean(unaged), with_interval(ratio)]
-        });
-        output::table(&[&condition.name, "aged", "unaged", "aged/unaged"], rows)?;
+        };
+        let columns = |first| [first, "aged", "unaged", "aged/unaged"];
+        output::table(&columns(&condition.name), shown(condition).map(row))?;
+        let causes: Vec<_> =
+            measures::of_topic(Topic::Causes).filter(|measure| condition.means(measure).is_some()).collect();
+        if !causes.is_empty() {
+            let title = format!("modelled {}", condition.modelled_disk());
+            output::table(&columns(&title), causes.into_iter().map(row))?;
+        }
         for headline in [&condition.modelled, &condition.measured].into_iter().flatten() {
             output::line(&format!("aged against unaged, {}", in_words(headline)))?;
         }

@@ -1,5 +1,6 @@
 //! `senesce probe`.
 
+mod causes;
 mod hot_files;
 mod models;
 mod rates;
@@ -23,9 +24,22 @@ pub fn run(kind: &ProbeKind) -> Result<()> {
         return vm_dispatch::run(&dispatch);
     }
     match kind {
-        ProbeKind::Scan { subject, reader, repeat, disk, save_log } => {
+        ProbeKind::Scan { subject, reader, repeat, disk, causes, save_log } => {
             let (reader, models) = (super::compare::reader(*reader), Models::find(disk)?);
-            with(subject, |open| scan::run(open, reader, *repeat, &models, save_log.as_deref(), subject.json))
+            let plan = scan::Plan {
+                reader,
+                repeat: *repeat,
+                models: &models,
+                causes: *causes,
+                save_log: save_log.as_deref(),
+                json: subject.json,
+            };
+            with(subject, |open| {
+                if *causes {
+                    needs_maps(open)?;
+                }
+                scan::run(open, &plan)
+            })
         }
         ProbeKind::Layout { subject, disk } => {
             let models = Models::find(disk)?;

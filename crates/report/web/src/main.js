@@ -1,6 +1,7 @@
 // Reads the numbers embedded in the page and lays out its sections.
 
 import { blocks } from "./blocks.js";
+import { causes } from "./causes.js";
 import { change } from "./change.js";
 import { verdicts } from "./claims.js";
 import { contrasts } from "./contrasts.js";
@@ -38,7 +39,7 @@ function definitions(measures) {
 }
 
 // The figures of the comparisons: `first` what aging does, `rest` where it is seen.
-const FIRST = [headline, notes, contrasts, change, sizes, free];
+const FIRST = [headline, notes, contrasts, change, causes, sizes, free];
 const REST = [trees, blocks, fit];
 
 function figures(page, parts) {

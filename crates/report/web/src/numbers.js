@@ -8,6 +8,7 @@ import { heading, mean, ofTopics } from "./measures.js";
 
 const TOPICS = [
   ["Cost and work of a scan, unaged → aged.", "cost", "work"],
+  ["Modelled cost of a scan with one cause taken away, unaged → aged.", "causes"],
   ["Layout of all files, unaged → aged.", "layout"],
   ["Free space, and a new file written to it, unaged → aged.", "free_space", "new_file"],
 ];

@@ -17,6 +17,22 @@ measures! {
     DISK_CLOCK_S_PER_GIB = "disk_clock_s_per_gib", "s/GiB", "scan s/GiB, clock of the modelled disk", Lower, cost;
     /// Time that a modelled 7200 rpm disk takes to read all files in scan order, from their extent maps alone.
     EXTENT_MAP_HDD_S_PER_GIB = "extent_map_hdd_s_per_gib", "s/GiB", "scan s/GiB, modelled from extent maps", Lower, cost;
+    /// Time that the modelled disk takes for the requests of the first cold scan, which those without a cause are compared with.
+    ALL_CAUSES_S_PER_GIB = "all_causes_s_per_gib", "s/GiB", "scan s/GiB, all causes", Lower, by_disk, causes;
+    /// The same if each file were in one piece.
+    WITHOUT_PIECES_S_PER_GIB = "without_pieces_s_per_gib", "s/GiB", "scan s/GiB without fragmentation within files", Lower, by_disk, causes;
+    /// The same if each file began where the file that is read before it ends.
+    WITHOUT_ORDER_S_PER_GIB = "without_order_s_per_gib", "s/GiB", "scan s/GiB without fragmentation between files", Lower, by_disk, causes;
+    /// The same without reads of directories, inodes and maps.
+    WITHOUT_METADATA_S_PER_GIB = "without_metadata_s_per_gib", "s/GiB", "scan s/GiB without metadata", Lower, by_disk, causes;
+    /// The same if what was split into several requests were one.
+    WITHOUT_SPLITTING_S_PER_GIB = "without_splitting_s_per_gib", "s/GiB", "scan s/GiB without split requests", Lower, by_disk, causes;
+    /// The same if the pages of a flash drive were on one die after another.
+    WITHOUT_DIE_COLLISIONS_S_PER_GIB = "without_die_collisions_s_per_gib", "s/GiB", "scan s/GiB without die collisions", Lower, by_disk, causes;
+    /// The same if data were on the flash in the order of its addresses: as if garbage collection had moved none.
+    WITHOUT_FLASH_ORDER_S_PER_GIB = "without_flash_order_s_per_gib", "s/GiB", "scan s/GiB without disorder on flash", Lower, by_disk, causes;
+    /// The same without all of these causes: the data of all files, one after the other.
+    WITHOUT_CAUSES_S_PER_GIB = "without_causes_s_per_gib", "s/GiB", "scan s/GiB without all causes", Lower, by_disk, causes;
     /// Time of a cold scan of the same side, beside a warm one.
     COLD_MODELLED_S_PER_GIB = "cold_modelled_s_per_gib", "s/GiB", "cold scan s/GiB, modelled", Lower, by_disk;
     /// Cost of a warm scan over that of a cold scan of the same side.

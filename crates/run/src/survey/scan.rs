@@ -4,7 +4,7 @@ use super::{Cache, Effect, Probe, ProbeSubmission, Survey};
 use crate::Error;
 use crate::aged_pair::{AgedPair, Turn};
 use crate::scanned::{self, Scanned};
-use disk::MemoryLimit;
+use disk::{MemoryLimit, Model};
 use probe::Census;
 use results::{Measurement, measures};
 use std::collections::BTreeMap;
@@ -38,7 +38,11 @@ impl Probe for Scan {
         };
         pair.record_each(&what, survey.repeat, measures::SCAN_WALL_S, |turn| {
             let scanned = scan(survey, turn, &census[turn.subject])?;
-            Ok(turn.record(&numbers(survey, &scanned, turn))?)
+            let mut numbers = numbers(survey, &scanned, turn);
+            if let Some(model) = survey.causes_on.filter(|_| turn.repetition == 1) {
+                numbers.extend(causes(model, &scanned, turn)?);
+            }
+            Ok(turn.record(&numbers)?)
         })
     }
 }
@@ -57,6 +61,14 @@ fn scan(survey: &Survey, turn: &mut Turn, census: &Census) -> Result<Scanned, Er
             Ok(scanned)
         }
     }
+}
+
+/// What the scan would cost with one cause taken away; nothing where that cannot be told.
+fn causes(model: &Model, scanned: &Scanned, turn: &Turn) -> Result<Vec<Measurement>, Error> {
+    let Some(disk_bytes) = turn.disk_bytes() else { return Ok(Vec::new()) };
+    let Ok(places) = scanned.places(turn.target)? else { return Ok(Vec::new()) };
+    let causes = scanned.causes(&places, model, disk_bytes);
+    Ok(causes.map_or(Vec::new(), |causes| scanned.numbers_of_causes(turn.subject, &causes)))
 }
 
 /// The measurements of a scan, with its costs on modelled disks.

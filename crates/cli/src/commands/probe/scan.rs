@@ -1,5 +1,6 @@
 //! `senesce probe scan`.
 
+use super::causes;
 use super::models::Models;
 use crate::messages::note;
 use crate::output::{self, number};
@@ -12,14 +13,19 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-pub fn run(
-    open: &mut dyn Target,
-    reader: ::probe::Reader,
-    repeat: u64,
-    models: &Models,
-    save_log: Option<&Path>,
-    json: bool,
-) -> Result<()> {
+/// What to scan, and what to report.
+pub struct Plan<'a> {
+    pub reader: ::probe::Reader,
+    pub repeat: u64,
+    pub models: &'a Models,
+    /// Whether the causes of the cost are told apart.
+    pub causes: bool,
+    pub save_log: Option<&'a Path>,
+    pub json: bool,
+}
+
+pub fn run(open: &mut dyn Target, plan: &Plan) -> Result<()> {
+    let &Plan { reader, repeat, models, causes, save_log, json } = plan;
     let mut progress = Progress::new();
     let census = ::probe::census(open.root())?;
     if census.files == 0 {
@@ -28,6 +34,9 @@ pub fn run(
     let traced = ::probe::blocktrace::available();
     if let (Some(log), Err(why), None) = (save_log, &traced, open.modelled()) {
         bail!("cannot write {}: block requests cannot be recorded: {why}", log.display());
+    }
+    if let (true, Err(why), None) = (causes, &traced, open.modelled()) {
+        bail!("cannot tell causes apart: block requests cannot be recorded: {why}");
     }
     let disk_bytes = super::disk_bytes(open);
     let mut last = None;
@@ -50,6 +59,10 @@ pub fn run(
     }
     drop(progress);
     let cold = last.as_ref().map(|scanned| scanned.dropped_caches.clone()).unwrap_or_default();
+    let causes = match last.as_ref().filter(|_| causes) {
+        Some(scanned) => Some(causes::of(scanned, open, models, disk_bytes)?),
+        None => None,
+    };
     if let Some(log) = save_log {
         let Some((requests, (device, _))) = last.and_then(|scanned| scanned.seen.requests).zip(open.device())
         else {
@@ -63,7 +76,7 @@ pub fn run(
         writer.finish()?;
     }
     if json {
-        return output::json(&json!({"census": census, "cold": cold, "scans": scans}));
+        return output::json(&json!({"census": census, "cold": cold, "scans": scans, "causes": causes}));
     }
     if let Err(why) = traced {
         note(&format!("no block requests traced: {why}"));
@@ -89,5 +102,6 @@ pub fn run(
     output::table(
         &titles,
         scans.iter().map(|scan| columns.iter().map(|(_, path)| field(scan, path)).collect()),
-    )
+    )?;
+    causes.map_or(Ok(()), |causes| causes::show(&causes))
 }

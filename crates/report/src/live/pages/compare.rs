@@ -139,6 +139,7 @@ fn by_topic(measures: &[Compared]) -> Vec<(&'static str, Vec<&Compared>)> {
     for compared in measures {
         let name = match measures::find(&compared.measure).and_then(|known| known.topic) {
             Some(Topic::Cost) => "Cost of a scan",
+            Some(Topic::Causes) => "Cost of a scan with one cause taken away",
             Some(Topic::Work) => "Work of a scan",
             Some(Topic::Layout) => "Layout",
             Some(Topic::FreeSpace | Topic::NewFile) => "Free space",
