@@ -120,14 +120,8 @@ impl Scanned {
 
     /// The measurements of [`Scanned::causes`] for the store.
     pub(crate) fn numbers_of_causes(&self, subject: &str, causes: &Causes) -> Vec<Measurement> {
-        let one =
-            |measure: Measure, seconds| measure.once(subject, per_gib(seconds, self.scan.allocated_bytes));
-        let mut numbers = vec![one(measures::ALL_CAUSES_S_PER_GIB, causes.total_s)];
-        numbers.extend(
-            causes.without.iter().map(|without| one(measure_without(without.cause), without.total_s)),
-        );
-        numbers.push(one(measures::WITHOUT_CAUSES_S_PER_GIB, causes.least_s));
-        numbers
+        let costs = costs_of(causes).into_iter();
+        costs.map(|(measure, s)| measure.once(subject, per_gib(s, self.scan.allocated_bytes))).collect()
     }
 
     /// The measurements for the store.
@@ -167,16 +161,20 @@ pub fn extents_s_per_gib(layout: &StaticLayout, model: &Model, disk_bytes: u64) 
     (bytes > 0).then(|| per_gib(priced.total_s(), bytes))
 }
 
-/// The cost of a scan without a cause.
-pub fn measure_without(cause: Cause) -> Measure {
-    match cause {
+/// The measures of causes, in their order, with seconds.
+pub fn costs_of(causes: &Causes) -> Vec<(Measure, f64)> {
+    let measure = |cause| match cause {
         Cause::Pieces => measures::WITHOUT_PIECES_S_PER_GIB,
         Cause::Order => measures::WITHOUT_ORDER_S_PER_GIB,
         Cause::Metadata => measures::WITHOUT_METADATA_S_PER_GIB,
         Cause::Splitting => measures::WITHOUT_SPLITTING_S_PER_GIB,
         Cause::DieCollisions => measures::WITHOUT_DIE_COLLISIONS_S_PER_GIB,
         Cause::FlashOrder => measures::WITHOUT_FLASH_ORDER_S_PER_GIB,
-    }
+    };
+    let mut costs = vec![(measures::ALL_CAUSES_S_PER_GIB, causes.total_s)];
+    costs.extend(causes.without.iter().map(|without| (measure(without.cause), without.total_s)));
+    costs.push((measures::WITHOUT_CAUSES_S_PER_GIB, causes.least_s));
+    costs
 }
 
 /// Converts seconds for `bytes` to seconds per GiB.

@@ -36,30 +36,21 @@ impl ModelClock {
 
     /// Issues a request. Returns the nanoseconds from its arrival to its completion.
     pub fn issue(&mut self, request: &Request) -> u64 {
-        self.arrive(request.queue);
-        let done_ns = self.device.serve(request, self.arrived_ns);
-        self.complete(done_ns)
+        self.issue_as_one(std::slice::from_ref(request))
     }
 
-    /// Issues reads as one command, which arrives as the first one does.
-    pub(super) fn issue_as_one(&mut self, reads: &[Request]) -> u64 {
-        let Some(first) = reads.first() else { return 0 };
-        self.arrive(first.queue);
-        let done_ns = self.device.serve_as_one(reads, self.arrived_ns);
-        self.complete(done_ns)
-    }
-
-    /// Waits until a request with `queue` outstanding ones, including itself, can be issued.
-    fn arrive(&mut self, queue: u32) {
-        let others = queue.saturating_sub(1) as usize;
+    /// Issues one request, or several reads as one command, which arrives as the first one does.
+    pub(super) fn issue_as_one(&mut self, requests: &[Request]) -> u64 {
+        let others = requests[0].queue.saturating_sub(1) as usize;
         while self.ends_ns.len() > others
             && let Some(Reverse(end_ns)) = self.ends_ns.pop()
         {
             self.arrived_ns = self.arrived_ns.max(end_ns);
         }
-    }
-
-    fn complete(&mut self, done_ns: u64) -> u64 {
+        let done_ns = match requests {
+            [request] => self.device.serve(request, self.arrived_ns),
+            reads => self.device.serve_as_one(reads, self.arrived_ns),
+        };
         self.ends_ns.push(Reverse(done_ns));
         self.horizon_ns = self.horizon_ns.max(done_ns);
         done_ns - self.arrived_ns

@@ -101,26 +101,18 @@ impl Pricing {
 
     /// Adds the next requests.
     pub fn add<'a>(&mut self, requests: impl IntoIterator<Item = &'a Request>) {
-        for request in requests {
-            let cost = self.priced.of(request.kind);
-            cost.requests += 1;
-            cost.bytes += u64::from(request.sectors) * SECTOR_BYTES;
-            for clock in &mut self.clocks {
-                let before_ns = clock.now_ns();
-                clock.issue(request);
-                cost.ns += clock.now_ns() - before_ns;
-            }
-        }
+        requests.into_iter().for_each(|request| self.add_as_one(std::slice::from_ref(request)));
     }
 
-    /// Adds reads that the drive receives as one command, with several ranges.
-    pub fn add_as_one(&mut self, reads: &[Request]) {
-        let cost = &mut self.priced.reads;
+    /// Adds one request, or several reads that the drive receives as one command.
+    pub fn add_as_one(&mut self, requests: &[Request]) {
+        let Some(first) = requests.first() else { return };
+        let cost = self.priced.of(first.kind);
         cost.requests += 1;
-        cost.bytes += reads.iter().map(|read| u64::from(read.sectors) * SECTOR_BYTES).sum::<u64>();
+        cost.bytes += requests.iter().map(|request| u64::from(request.sectors) * SECTOR_BYTES).sum::<u64>();
         for clock in &mut self.clocks {
             let before_ns = clock.now_ns();
-            clock.issue_as_one(reads);
+            clock.issue_as_one(requests);
             cost.ns += clock.now_ns() - before_ns;
         }
     }

@@ -35,6 +35,11 @@ impl Part {
         end.is_some() && end == next.data
     }
 
+    /// Whether the next part is of the same file.
+    fn is_of_file_of(&self, next: &Part) -> bool {
+        self.data.is_some() && self.file() == next.file()
+    }
+
     fn file(&self) -> Option<u32> {
         self.data.map(|data| data.file)
     }
@@ -85,7 +90,11 @@ impl<'a> LocatedLog<'a> {
 
     /// The cost with each file in one piece; see [`super::Cause::Pieces`].
     pub fn in_one_piece(&self, pricing: Pricing, size_bytes: u64) -> LogCost {
-        let mut parts = self.in_order_of_bytes(self.parts.clone());
+        let mut parts = self.parts.clone();
+        // A scheduler may have sorted what was read of a file by address.
+        for of_one_file in parts.chunk_by_mut(Part::is_of_file_of) {
+            of_one_file.sort_by_key(|part| part.data.map(|data| data.offset));
+        }
         let starts = self.places.in_one_piece(size_bytes);
         for part in &mut parts {
             if let Some(data) = part.data {
@@ -124,8 +133,7 @@ impl<'a> LocatedLog<'a> {
 
     /// The cost with one command for what was split into several requests; see [`super::Cause::Splitting`].
     pub fn unsplit(&self, pricing: Pricing) -> LogCost {
-        let of_one_file = |before: &Part, next: &Part| before.data.is_some() && before.file() == next.file();
-        self.price(pricing, &self.parts, of_one_file)
+        self.price(pricing, &self.parts, Part::is_of_file_of)
     }
 
     /// The cost of the data alone, each file in one piece behind the one read before it, in the fewest commands.
@@ -149,15 +157,6 @@ impl<'a> LocatedLog<'a> {
         self.requests[part.request as usize].kind == RequestKind::Read
     }
 
-    /// Sorts what was read of one file at a time by its position in the file: a scheduler may have sorted it by address.
-    fn in_order_of_bytes(&self, mut parts: Vec<Part>) -> Vec<Part> {
-        let of_one_file = |a: &Part, b: &Part| a.data.is_some() && a.file() == b.file();
-        for parts in parts.chunk_by_mut(of_one_file) {
-            parts.sort_by_key(|part| part.data.map(|data| data.offset));
-        }
-        parts
-    }
-
     /// Prices the parts, of which a command takes those of one request, and adjacent ones that `joins` puts together, up to the longest read.
     fn price(&self, mut pricing: Pricing, parts: &[Part], joins: impl Fn(&Part, &Part) -> bool) -> LogCost {
         let mut rest = parts;
@@ -176,10 +175,7 @@ impl<'a> LocatedLog<'a> {
             let (taken, behind) = rest.split_at(count);
             rest = behind;
             self.fill(&mut command, taken);
-            match &command[..] {
-                [request] => pricing.add([request]),
-                reads => pricing.add_as_one(reads),
-            }
+            pricing.add_as_one(&command);
         }
         pricing.finish()
     }

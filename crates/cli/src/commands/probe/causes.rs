@@ -5,7 +5,7 @@ use crate::output::{self, number};
 use ::probe::Causes;
 use anyhow::{Context as _, Result, bail};
 use fs::Target;
-use run::scanned::{Scanned, measure_without, per_gib};
+use run::scanned::{Scanned, costs_of, per_gib};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -45,17 +45,13 @@ pub fn of(
 /// Prints a table for each model.
 pub fn show(all: &BTreeMap<String, OnModel>) -> Result<()> {
     for (model, OnModel { causes, allocated_bytes }) in all {
-        let without = causes.without.iter().map(|one| (measure_without(one.cause).label, one.total_s));
-        let rows = std::iter::once((results::measures::ALL_CAUSES_S_PER_GIB.label, causes.total_s))
-            .chain(without)
-            .chain([(results::measures::WITHOUT_CAUSES_S_PER_GIB.label, causes.least_s)]);
         let title = format!("modelled {model}");
         output::table(
             &[&title, "s/GiB", "less"],
-            rows.map(|(label, seconds)| {
+            costs_of(causes).into_iter().map(|(measure, seconds)| {
                 let less = 1.0 - seconds / causes.total_s;
                 vec![
-                    label.to_owned(),
+                    measure.label.to_owned(),
                     number(Some(per_gib(seconds, *allocated_bytes))),
                     format!("{:.0} %", 100.0 * less),
                 ]
