@@ -182,6 +182,28 @@ fn write_amplification_compares_command_and_device_writes() {
 }
 
 #[test]
+fn what_a_memory_limit_does_not_count_is_said() {
+    needs!("btrfs");
+    let lab = Lab::new();
+    let tree = lab.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::write(tree.join("file"), "contents").unwrap();
+    let image = lab.path().join("b.img");
+    std::fs::File::create(&image).unwrap().set_len(128 << 20).unwrap();
+    let made = Command::new("mkfs.btrfs").args(["-q", "--mixed", "-r"]).args([&tree, &image]).output();
+    assert!(made.unwrap().status.success());
+    let output = lab.try_run("probe warm-scan b.img --memory 16MiB --repeat 1");
+    let err = text(&output.stderr);
+    if err.contains("no memory controller") {
+        return testing::skip("memory controller", err);
+    }
+    assert!(output.status.success(), "{err}");
+    let uncounted = fs::find("btrfs").unwrap().memory_limit_note();
+    assert_eq!(err.contains("does not count metadata of Btrfs"), uncounted.is_some(), "{err}");
+    lab.nothing_left();
+}
+
+#[test]
 fn warm_scans_reread_data_that_does_not_fit() {
     needs!("ext4");
     let lab = Lab::new();

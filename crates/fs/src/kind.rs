@@ -173,6 +173,11 @@ pub trait FileSystem: Sync {
         None
     }
 
+    /// What the kernel does not count towards the memory limit of a control group, for readers of what is measured under such a limit.
+    fn memory_limit_note(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Inodes per group, if made by default with this capacity: files in one group are allocated near each other. Without inode groups,
     /// files that were created one after the other are taken as a group.
     fn inodes_per_group(&self, _capacity_bytes: u64) -> u64 {
@@ -287,6 +292,13 @@ pub fn require_tools(kind: &dyn FileSystem) -> Result<(), Error> {
     let (tools, package) = kind.tools();
     let found = tools.iter().try_for_each(|tool| require_tool(tool, package));
     missing(kind.install_hint(), found)
+}
+
+/// What a memory limit does not count on the file system that contains `path` ([`FileSystem::memory_limit_note`]).
+pub fn memory_limit_note(path: &Path) -> Option<&'static str> {
+    let existing = path.ancestors().find_map(|dir| std::fs::canonicalize(dir).ok())?;
+    let mount = disk::mount_holding(&existing).ok()??;
+    kinds().iter().find(|kind| kind.mount_name() == mount.kind)?.memory_limit_note()
 }
 
 /// Runs a program of `kind` to completion.

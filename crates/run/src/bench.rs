@@ -147,6 +147,10 @@ fn limited(
     let occupied = spec.free_memory_bytes.map(memory::limit_free).transpose();
     let occupied = occupied.map_err(|error| Error::Refused(error.to_string()))?;
     say_free(recorder.watch, occupied.as_ref());
+    let uncounted = || spec.task.backend.root().and_then(fs::memory_limit_note);
+    if let (Some(_), Some(uncounted)) = (spec.memory_bytes, uncounted()) {
+        recorder.watch.say(uncounted);
+    }
     let group = spec.memory_bytes.map(|bytes| MemoryLimit::new(&Session::begin()?, bytes)).transpose()?;
     let memory = match (spec.free_memory_bytes.zip(occupied.as_ref()), &group) {
         (Some((limit_bytes, occupied)), _) => {

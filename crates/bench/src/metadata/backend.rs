@@ -69,6 +69,11 @@ impl Backend {
         Backend { interface: posix::NAME.to_owned(), location }
     }
 
+    /// The directory of the objects, if they are files.
+    pub fn root(&self) -> Option<&Path> {
+        self.location.root.as_deref()
+    }
+
     /// The name of the interface.
     pub fn interface(&self) -> &str {
         &self.interface

@@ -7,6 +7,9 @@ use disk::{Extent, LABEL, command, new_uuid};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The first kernel that does not charge metadata to the control group that reads it.
+const UNCHARGED_SINCE: [u32; 2] = [6, 18];
+
 /// The B-tree file system.
 pub struct Btrfs;
 
@@ -77,6 +80,14 @@ impl FileSystem for Btrfs {
         Some("addresses are logical Btrfs addresses, as reported by its extent maps")
     }
 
+    /// With commit cf1dec76ba8a ("mm/filemap: add AS_KERNEL_FILE") and its user in Btrfs, tree blocks are charged to the root group.
+    fn memory_limit_note(&self) -> Option<&'static str> {
+        let counts = is_older(&rustix::system::uname().release().to_string_lossy(), UNCHARGED_SINCE);
+        (!counts).then_some(
+            "the memory limit does not count metadata of Btrfs, with the small files in it (Linux 6.18 and later)",
+        )
+    }
+
     /// From sysfs.
     fn devices(&self, source: &Path) -> Vec<PathBuf> {
         let list = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -109,5 +120,32 @@ impl FileSystem for Btrfs {
     fn set_read_ahead(&self, root: &Path, kb: u32) -> Result<(), Error> {
         let setting = self.bdi_dir(root)?.join("read_ahead_kb");
         std::fs::write(&setting, kb.to_string()).map_err(Error::io("setting", &setting))
+    }
+}
+
+/// Whether a kernel release, as printed by `uname -r`, is older than this version.
+fn is_older(release: &str, version: [u32; 2]) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse().ok());
+    let release = [numbers.next().unwrap_or(u32::MAX), numbers.next().unwrap_or(0)];
+    release < version
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_releases_are_ordered_by_number() {
+        for (release, older) in [
+            ("6.1.0-56-amd64", true),
+            ("5.19", true),
+            ("6.17.13+deb14", true),
+            ("6.18.44-fc", false),
+            ("6.18-rc1", false),
+            ("7.0.1", false),
+            ("strange", false),
+        ] {
+            assert_eq!(is_older(release, UNCHARGED_SINCE), older, "{release}");
+        }
     }
 }

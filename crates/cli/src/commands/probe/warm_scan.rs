@@ -46,6 +46,9 @@ pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, 
         note(&format!("no modelled times: block requests cannot be recorded: {why}"));
     }
     let traced = traced.is_some_and(|available| available.is_ok());
+    if let Some(uncounted) = fs::memory_limit_note(open.root()) {
+        note(uncounted);
+    }
     let device = open.device().map(|(_, number)| number);
     let disk_bytes = super::disk_bytes(open);
     let mut progress = Progress::new();
