@@ -235,6 +235,27 @@ fn warm_scan_is_compared_with_cold_scan_of_its_round() {
 }
 
 #[test]
+fn what_memory_limits_do_not_count_is_said_once_for_each_cell() {
+    needs!("btrfs");
+    let lab = Lab::new();
+    let text = EXPERIMENT
+        .replace("FS", "btrfs")
+        .replace(
+            "rounds = [0, 100]",
+            "rounds = [0]\nunaged = false\nmemory_bytes = [67_108_864, 268_435_456]",
+        )
+        .replace("pictures = [100]", "");
+    std::fs::write(lab.path().join("one.toml"), text).unwrap();
+    let output = lab.try_run("run one.toml --work work");
+    let said = crate::common::text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let uncounted = fs::find("btrfs").unwrap().memory_limit_note();
+    let times = said.matches("does not count metadata of Btrfs").count();
+    assert_eq!(times, usize::from(uncounted.is_some()), "{said}");
+    lab.nothing_left();
+}
+
+#[test]
 fn finished_figures_are_printed_when_a_later_one_is_interrupted() {
     needs!("ext4");
     needs!("btrfs");

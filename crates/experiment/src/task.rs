@@ -160,6 +160,14 @@ impl Measuring<'_> {
         self.disks.iter().map(|disk| disk.model.clone()).collect()
     }
 
+    /// Says what a memory limit does not count on the file system of the cell.
+    fn say_what_memory_limits_do_not_count(&mut self) -> Result<(), Error> {
+        if let Some(uncounted) = fs::find(&self.cell.fs)?.memory_limit_note() {
+            self.watch.say(&format!("{}: {uncounted}", self.identity.name));
+        }
+        Ok(())
+    }
+
     /// Creates a directory for the images of the cell, of the size of the file systems.
     pub fn images(&self) -> Result<Scratch, Error> {
         self.images_of(self.scale.size_bytes)

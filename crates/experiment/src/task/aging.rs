@@ -48,6 +48,9 @@ impl Task for Aging {
             let name = &at.identity.name;
             at.watch.say(&format!("{name}: no modelled costs: block requests cannot be traced: {why}"));
         }
+        if !at.scale.memory_bytes.is_empty() {
+            at.say_what_memory_limits_do_not_count()?;
+        }
         let images = at.images()?;
         let location = Location::Image(images.path().join("aged.img"));
         let models = at.models();

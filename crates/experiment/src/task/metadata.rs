@@ -104,6 +104,9 @@ impl Task for Metadata {
     }
 
     fn measure(&self, at: &mut Measuring) -> Result<(), Error> {
+        if self.limit_bytes().is_some() {
+            at.say_what_memory_limits_do_not_count()?;
+        }
         let images = at.images_of(self.written_bytes(at.scale, at.cell.seed))?;
         Benchmark { task: self, images, at }.run()
     }
@@ -237,9 +240,6 @@ impl Benchmark<'_, '_> {
         let target = fs::make(self.at.session, &mut volume, None)?;
         let bytes = self.task.limit_bytes();
         let limit = bytes.map(|bytes| MemoryLimit::new(self.at.session, bytes)).transpose()?;
-        if let (Some(_), Some(uncounted)) = (bytes, fs::memory_limit_note(target.root())) {
-            self.at.watch.say(&format!("{name}: {uncounted}"));
-        }
         // The kernel allows a fifth of the free memory to be dirty, which was the limit as published, and is that of the machine here.
         let dirty = bytes.map(|bytes| target.limit_dirty(bytes / 5)).transpose()?;
         let mut command = (self.at.spec.subprocess)();

@@ -32,10 +32,6 @@ impl Probe for Scan {
             .targets()
             .map(|(subject, target)| Ok((subject, probe::census(target.root())?)))
             .collect::<Result<_, Error>>()?;
-        let uncounted = || pair.targets().find_map(|(_, target)| fs::memory_limit_note(target.root()));
-        if let (Cache::Warm { .. }, Some(uncounted)) = (survey.cache, uncounted()) {
-            survey.explain(pair, uncounted);
-        }
         let what = match survey.cache {
             Cache::Cold(_) => "cold scans".to_owned(),
             Cache::Warm { memory_bytes } => format!("scans with {} of memory", input::bytes(memory_bytes)),
