@@ -9,6 +9,7 @@ mod chunks;
 mod control;
 mod flash;
 mod harden;
+mod in_use;
 mod log;
 mod map;
 mod queue;

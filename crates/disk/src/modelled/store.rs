@@ -12,7 +12,8 @@
 
 use super::chunks::Chunks;
 use super::flash;
-use super::map::{ChunkMap, HOLE, sync_dir_of};
+use super::in_use::{self, take_lock};
+use super::map::{ChunkMap, HOLE};
 use super::settings::DiskSettings;
 use super::write_cache::{LostWrites, OldContents, UndoRecord, WriteCache};
 use crate::SECTOR_BYTES;
@@ -26,19 +27,12 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// Size of a chunk: the unit of copying at the first write after a snapshot, and the unit that discards free.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
 /// Name of the file with the model.
 const MODEL: &str = "model.toml";
-
-/// Name of the file that marks the store as in use.
-const ATTACHED: &str = "attached";
-
-/// A server that is shutting down releases its store within this time.
-const SHUTDOWN_TIME: Duration = Duration::from_secs(1);
 
 /// The contents of a discarded or never written part of a disk; no request is longer.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
@@ -104,9 +98,9 @@ impl Store {
     pub fn open_at(dir: &Path, snapshot: &str) -> Result<Store, Error> {
         let map = |dir: &Path, parts| {
             let entries = super::snapshots::read(dir, snapshot, parts)?;
-            if !dir.join(ATTACHED).exists() {
+            if !in_use::is_marked(dir) {
                 // A crash from here on may leave an arbitrary map; a store that was in use during an earlier crash keeps its mark.
-                mark_in_use(dir)?;
+                in_use::mark(dir)?;
             }
             Chunks::repair(&dir.join("data"), parts)?;
             ChunkMap::create(&dir.join("map"), entries)
@@ -308,14 +302,12 @@ impl Store {
     pub fn close(&mut self) -> Result<(), Error> {
         self.flush();
         self.save_flash()?;
-        let path = self.dir.join(ATTACHED);
         self.chunks
             .reclaim_all()
             .and_then(|_| self.chunks.sync())
             .and_then(|()| self.map.sync())
-            .and_then(|()| sync_dir_of(&path))
             .context("closing", &self.dir)?;
-        std::fs::remove_file(&path).and_then(|()| sync_dir_of(&path)).context("removing", &path)
+        in_use::unmark(&self.dir)
     }
 
     /// Writes a piece, and saves its old contents for a power cut.
@@ -458,7 +450,7 @@ fn fill_new(dir: &Path, settings: &DiskSettings, model: &Model) -> Result<(), Er
 
 /// Opens the active map, unless a crash of the system left it unreliable.
 fn current_map(dir: &Path, parts: usize) -> Result<ChunkMap, Error> {
-    if was_left_in_use(dir)? {
+    if in_use::was_left(dir)? {
         let why = "the machine crashed while it was in use; roll back to a consistent snapshot with `senesce \
                    disk rollback`, or create a new disk";
         return Err(Error::Store { dir: dir.to_owned(), why: why.to_owned() });
@@ -466,51 +458,8 @@ fn current_map(dir: &Path, parts: usize) -> Result<ChunkMap, Error> {
     ChunkMap::open(&dir.join("map"), parts)
 }
 
-fn take_lock(dir: &Path) -> Result<FileLock, Error> {
-    let path = dir.join("lock");
-    let mut options = File::options();
-    options.create(true).write(true).truncate(false);
-    let begun = Instant::now();
-    loop {
-        let file = options.open(&path).context("opening", &path)?;
-        match FileLock::try_take(file).context("locking", &path)? {
-            Ok(lock) => return Ok(lock),
-            Err(_) if begun.elapsed() < SHUTDOWN_TIME => std::thread::sleep(Duration::from_millis(20)),
-            Err(_) => {
-                let why =
-                    "another process serves it; unmount it there first, or choose another store".to_owned();
-                return Err(Error::Store { dir: dir.to_owned(), why });
-            }
-        }
-    }
-}
-
 /// The device model of the store in `dir`.
 pub fn model_of(dir: &Path) -> Result<Model, Error> {
     let path = dir.join(MODEL);
     Model::read(&input::read_to_string(&path).context("reading", &path)?, &path)
-}
-
-/// Marks the store as in use, for detection after a system crash.
-fn mark_in_use(dir: &Path) -> Result<(), Error> {
-    let path = dir.join(ATTACHED);
-    std::fs::write(&path, boot_id())
-        .and_then(|()| File::open(&path)?.sync_all())
-        .and_then(|()| sync_dir_of(&path))
-        .context("writing", &path)
-}
-
-/// Whether the system crashed while the store was in use. An empty file was not written in this boot.
-fn was_left_in_use(dir: &Path) -> Result<bool, Error> {
-    let path = dir.join(ATTACHED);
-    match input::read(&path) {
-        Ok(attached) => Ok(attached != boot_id().as_bytes()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(e).context("reading", &path),
-    }
-}
-
-/// Identifies a boot of the system.
-fn boot_id() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_else(|_| "unknown".to_owned())
 }
