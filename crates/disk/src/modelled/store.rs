@@ -127,7 +127,7 @@ impl Store {
         maps.push(map.entries().to_vec());
         let maps: Vec<&[u32]> = maps.iter().map(Vec::as_slice).collect();
         let chunks = Chunks::open(&dir.join("data"), parts, &maps)?;
-        mark_in_use(dir)?;
+        in_use::mark(dir)?;
         let cache = WriteCache::new(settings.write_cache_bytes);
         Ok(Store { dir: dir.clone(), settings, map, chunks, cache, flash, requests: 0, _lock: lock })
     }
