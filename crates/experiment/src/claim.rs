@@ -202,10 +202,13 @@ impl Claim {
         self.over.len() + usize::from(is_ratio)
     }
 
-    /// The published value, if the value is that of `measure` as it is, related to nothing else.
-    pub fn published_value_of(&self, measure: &str) -> Option<Published> {
-        let related = !self.over.is_empty() || self.change || self.correlates_with.is_some();
-        self.published.filter(|_| self.measure == measure && !related)
+    /// The least and the greatest value of `measure` that the claim states, if it relates the measure to nothing else. A published change
+    /// of a ratio gives the ratio.
+    pub fn published_ends_of(&self, measure: &str) -> Option<(f64, f64)> {
+        let related = !self.over.is_empty() || self.correlates_with.is_some();
+        let (low, high) = self.published.filter(|_| self.measure == measure && !related)?.ends();
+        let base = if self.change { 1.0 } else { 0.0 };
+        Some((base + low, base + high))
     }
 
     /// Whether the claim is about an order, and has no value.
@@ -301,5 +304,15 @@ mod tests {
         assert_eq!(trend("correlates_with = \"layout_score\"\npublished = -0.3"), below(0.0));
         assert_eq!(trend("published = 0.3"), None);
         assert_eq!(trend("published = 0.3\ntrend = { above = 0.1 }"), above(0.1));
+    }
+    #[test]
+    fn published_change_of_a_ratio_is_that_ratio() {
+        let ends = |text: &str| {
+            let claim = format!("where = \"§1\"\nstates = \"it\"\nmeasure = \"grep_cost_ratio\"\n{text}");
+            toml::from_str::<Claim>(&claim).unwrap().published_ends_of("grep_cost_ratio")
+        };
+        assert_eq!(ends("published = 2.0"), Some((2.0, 2.0)));
+        assert_eq!(ends("change = true\npublished = [-0.5, -0.25]"), Some((0.5, 0.75)));
+        assert_eq!(ends("over = [{ fs = \"xfs\" }]\npublished = 2.0"), None);
     }
 }

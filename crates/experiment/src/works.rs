@@ -50,6 +50,11 @@ pub fn listed() -> Vec<Listed> {
     complete().chain(others).collect()
 }
 
+/// The publication that is listed completely and has this figure, as a reference.
+pub fn work_of(figure: &str) -> Option<&'static str> {
+    WORKS.into_iter().find(|(short, ..)| is_of(figure, short)).map(|(_, work, ..)| work)
+}
+
 /// Whether this is the name of a figure of the publication with that prefix.
 fn is_of(figure: &str, short: &str) -> bool {
     figure.strip_prefix(short).is_some_and(|part| part.starts_with('-'))

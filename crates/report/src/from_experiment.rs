@@ -229,7 +229,7 @@ fn claim(judged: &experiment::Judged) -> Claim {
 
 /// What a claim says of the values of a plot, if it does.
 fn published(plot: &experiment::Plot, claim: &experiment::Claim) -> Option<Published> {
-    let (low, high) = claim.published_value_of(&plot.y)?.ends();
+    let (low, high) = claim.published_ends_of(&plot.y)?;
     let x = match claim.at {
         At::Round(round) => Some(round as f64),
         At::Place(_) | At::Share(_) => None,

@@ -85,7 +85,7 @@ fn distinguish(conditions: &mut [Replicates]) {
 fn title(comparisons: &[data::Comparison], experiments: &[data::Experiment]) -> String {
     if comparisons.is_empty() {
         let figures: Vec<&str> = experiments.iter().map(|experiment| experiment.figure.as_str()).collect();
-        return figures.join(", ");
+        return work(&figures).map_or_else(|| figures.join(", "), str::to_owned);
     }
     let mut kinds: Vec<&str> = Vec::new();
     let mut profiles: Vec<&str> = Vec::new();
@@ -98,6 +98,13 @@ fn title(comparisons: &[data::Comparison], experiments: &[data::Experiment]) -> 
         }
     }
     format!("{} aged with {}", kinds.join(", "), profiles.join(", "))
+}
+
+/// The publication that all these figures are of, if they are several.
+fn work(figures: &[&str]) -> Option<&'static str> {
+    let work = ::experiment::work_of(figures.first()?)?;
+    let all_of_it = figures.iter().all(|figure| ::experiment::work_of(figure) == Some(work));
+    (figures.len() > 1 && all_of_it).then_some(work)
 }
 
 fn machine(run: &Run) -> Vec<(String, String)> {

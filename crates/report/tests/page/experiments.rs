@@ -95,6 +95,51 @@ fn published_values_are_drawn_in_their_panels() {
 }
 
 #[test]
+fn measurements_of_one_round_are_bars_by_setting() {
+    let line = |fs: &str, option: &str, y: f64| {
+        let [fs, side, option] = [fs, "aged", option].map(str::to_owned);
+        Line {
+            fs,
+            side,
+            option,
+            points: vec![Point { x: 50.0, y, low: None, high: None }],
+            ..Line::default()
+        }
+    };
+    let lines = vec![line("ext4", "Meyer", 0.5), line("xfs", "Meyer", 0.8), line("ext4", "Dabre", 0.25)];
+    let published = Published {
+        fs: vec!["ext4".into()],
+        options: vec!["Dabre".into()],
+        low: 0.25,
+        high: 0.25,
+        ..Published::default()
+    };
+    let bars = Plot {
+        x: Axis { label: "overwrites".into(), ..Axis::default() },
+        y: Axis { label: "aged over unaged".into(), unit: "×".into(), log: false },
+        lines: lines.clone(),
+        published: vec![published],
+        ..Plot::default()
+    };
+    // A score of nearly 1 on an axis that does not begin at 0 has no place for a bar.
+    let lines =
+        lines.into_iter().map(|line| Line { points: vec![Point { y: 0.98, ..line.points[0] }], ..line });
+    let dots = Plot { lines: lines.collect(), ..Plot::default() };
+    let plots = vec![bars, dots];
+    let one = Experiment { figure: "odd".into(), plots, ..Experiment::default() };
+    let Some(dom) = drawn(&render(&Page { experiments: vec![one], ..Page::default() })) else { return };
+    let figure = part(&dom, "figure", "odd--0");
+    let bars = |figure: &str| figure.matches("<rect").count();
+    assert_eq!(bars(figure), 3, "a bar for each: {figure}");
+    assert!(text(figure).contains("MeyerDabre"), "settings are named: {}", text(figure));
+    assert!(text(figure).contains("After a round only (overwrites: 50)."));
+    assert!(text(figure).contains("× published"));
+    let other = part(&dom, "figure", "odd--1");
+    assert_eq!(bars(other), 0);
+    assert!(!other.contains("could not be drawn") && !text(other).contains("published"));
+}
+
+#[test]
 fn sections_without_data_are_absent() {
     let Some(dom) = page() else { return };
     for absent in ["headline", "cost", "raw"] {

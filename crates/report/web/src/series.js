@@ -1,9 +1,10 @@
 // Lines of measurements over a common axis, and what was published of them. Colour is the file system and each disk has its own panel,
 // or the other way round; a dashed line is unaged, or the longest of many. Options are told apart by symbols, or by panels where
-// symbols would crowd.
+// symbols would crowd. Measurements of one round only are bars by option.
 
 import * as Plot from "@observablehq/plot";
 import { axis, rise, span, told as unitOf, writer } from "./axis.js";
+import { bars } from "./bars.js";
 import { el } from "./dom.js";
 import { figure, plot, SIDES } from "./figure.js";
 import { count, hasEnds } from "./format.js";
@@ -27,13 +28,22 @@ export function series(id, { title, x, y, lines: given, published = [], note, pa
   const told = options.length > 1 && !apart ? { by: "option", names: options } : { by: "kind", names: kinds };
   const symbol = (line) => SYMBOLS[told.names.indexOf(line[told.by]) % SYMBOLS.length];
   const drawn = lines.map((line) => ({ ...line, symbol: symbol(line), colour: colour(line, kinds) }));
+  const hidden = total(all) - total(lines);
+  if (distinct(lines.flatMap(({ points }) => points), "x").length === 1) {
+    const round = `After a round only (${x.label}: ${written(lines[0].points[0].x, x)}).`;
+    const shown = drawn.map((line) => ({ ...line, isHollow: DASHED.includes(line.side) }));
+    const own = (place) => shown.filter((line) => line.place === place);
+    return figure(id, title, caption([round, note].filter(Boolean).join(" "), hidden, drawn),
+      places.map((place) => bars(place, own(place), y, bands(published, own(place), kinds), (point) => tip(point, x, y))),
+      published.length > 0 ? el("p", { class: "legend" }, "× published") : null, 380);
+  }
   const panels = places.flatMap((place) => {
     const own = drawn.filter((line) => line.place === place);
     const parts = apart ? byOption(own) : [{ option: options.length === 1 ? options[0] : "", lines: own }];
     return parts.map((part) =>
       panel([place, part.option].filter(Boolean).join(", "), title, part.lines, drawn, x, y, bands(published, part.lines, kinds)));
   });
-  return figure(id, title, caption(note, total(all) - total(lines), drawn),
+  return figure(id, title, caption(note, hidden, drawn),
     panels.length > 0 ? panels : [{ missing: "no cell of the experiment has data points" }],
     legend(drawn, told, published.length > 0), panels.length % 3 === 0 ? 300 : 380);
 }
@@ -45,7 +55,7 @@ function bands(published, lines, kinds) {
   return published.filter((one) => lines.some((line) => is(one, line))).map((one) => {
     const of = lines.filter((line) => is(one, line));
     const own = distinct(of, "kind");
-    return { ...one, colour: own.length === 1 && kinds.length > 1 ? of[0].colour : "var(--ink)" };
+    return { ...one, of, colour: own.length === 1 && kinds.length > 1 ? of[0].colour : "var(--ink)" };
   });
 }
 
@@ -156,13 +166,16 @@ function colour({ kind, side }, kinds) {
   return `var(--hue-${CSS.escape(kind)}, ${other})`;
 }
 
+function written(value, { unit }) {
+  return `${writer(unit)(value)} ${unitOf(unit)}`.trim();
+}
+
 function tip({ line, x: at, ...point }, x, y) {
-  const write = (value, { unit }) => `${writer(unit)(value)} ${unitOf(unit)}`.trim();
   return [
     [line.kind, line.side, line.option].filter(Boolean).join(", "),
-    `${x.label}: ${write(at, x)}`,
-    `${y.label}: ${write(point.y, y)}`,
-    hasEnds(point) ? `95 %: ${write(point.low, y)} – ${write(point.high, y)}` : "",
+    `${x.label}: ${written(at, x)}`,
+    `${y.label}: ${written(point.y, y)}`,
+    hasEnds(point) ? `95 %: ${written(point.low, y)} – ${written(point.high, y)}` : "",
   ].filter(Boolean).join("\n");
 }
 
