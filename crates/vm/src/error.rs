@@ -24,8 +24,8 @@ pub enum Error {
     Disk(#[from] disk::Error),
     /// No kernel was found.
     #[error(
-        "no kernel to boot in a virtual machine{}: `scripts/setup vm` unpacks that of Debian below {}, or \
-         name one with --kernel VMLINUZ --modules DIR", wanting(wanted), dir.display()
+        "no kernel to boot in a virtual machine{}: `scripts/setup {}` unpacks that of Debian below {}, or \
+         name one with --kernel VMLINUZ --modules DIR", wanting(wanted), setup_part(wanted), dir.display()
     )]
     NoKernel {
         /// The required modules.
@@ -70,6 +70,11 @@ impl Error {
         let path = path.to_owned();
         move |source| Error::Io { doing, path, source: source.into() }
     }
+}
+
+/// The part of `scripts/setup` that gets a kernel with these modules.
+pub fn setup_part(wanted: &[String]) -> &'static str {
+    if wanted.iter().any(|module| module == "zfs") { "zfs" } else { "vm" }
 }
 
 fn wanting(wanted: &[String]) -> String {

@@ -25,7 +25,7 @@ mod run;
 mod talk;
 mod watch;
 
-pub use error::Error;
+pub use error::{Error, setup_part};
 pub use guest::{init, is_init};
 pub use guest_environment::{GuestEnvironment, guest_environment};
 pub use kernel::{Kernel, kernels_dir};

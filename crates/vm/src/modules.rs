@@ -8,6 +8,9 @@ use crate::{Error, Kernel};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+/// The directories for modules that do not belong to the kernel (`modules_install` of the kernel, `depmod.d(5)`).
+const ADDED: [&str; 2] = ["extra", "updates"];
+
 /// The modules of a kernel.
 pub struct Modules {
     kernel: Kernel,
@@ -21,8 +24,12 @@ impl Modules {
     /// Lists the modules of a kernel.
     pub fn of(kernel: &Kernel) -> Result<Modules, Error> {
         let mut files = HashMap::new();
-        collect(&kernel.modules.join("kernel"), &mut files)
-            .map_err(Error::io("listing the modules in", &kernel.modules))?;
+        let listing = || Error::io("listing the modules in", &kernel.modules);
+        collect(&kernel.modules.join("kernel"), &mut files).map_err(listing())?;
+        // Modules that were built for the kernel afterwards, such as that of OpenZFS, replace its own.
+        for dir in ADDED.map(|dir| kernel.modules.join(dir)).iter().filter(|dir| dir.is_dir()) {
+            collect(dir, &mut files).map_err(listing())?;
+        }
         // Without a list, no module counts as built in.
         let builtin = std::fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();
         let builtin = builtin.lines().filter_map(|line| name_of(Path::new(line))).collect();
@@ -137,8 +144,12 @@ mod tests {
         module(dir.path(), "crypto/d_generic.ko", "depends=a\0");
         module(dir.path(), "crypto/e.ko", "depends=\0");
         std::fs::write(dir.path().join("modules.builtin"), "kernel/fs/z.ko\n").unwrap();
+        let added = dir.path().join("updates/zfs/y.ko");
+        std::fs::create_dir_all(added.parent().unwrap()).unwrap();
+        std::fs::write(added, "").unwrap();
         let kernel = Kernel { image: "vmlinuz".into(), modules: dir.path().to_owned() };
         let modules = Modules::of(&kernel).unwrap();
+        assert!(modules.has("y"));
         let order: Vec<_> =
             modules.load_order(&["a", "z"]).unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(order, ["c", "b_b", "d_generic", "a"]);
