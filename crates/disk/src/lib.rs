@@ -59,7 +59,7 @@ pub use mount::Mount;
 pub use mount_table::{MountPoint, mount_holding, mount_points};
 pub use observe::{observe_commands, observed};
 pub use read_ahead::ReadAhead;
-pub use registry::{CleanupReport, Entry, EntryGuard, Session, cleanup, cleanup_in, run_dir};
+pub use registry::{CleanupReport, Entry, EntryGuard, POOL_PREFIX, Session, cleanup, cleanup_in, run_dir};
 pub use request::{Request, RequestKind, SECTOR_BYTES};
 pub use restore::{restore_all, restore_ranges, save_image, written_ranges};
 pub use restore_note::{RestoreMethod, RestoreNote, needs_restore, restore_from_note};

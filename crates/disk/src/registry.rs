@@ -6,8 +6,10 @@
 
 mod cleanup;
 mod journal;
+mod pools;
 
 pub use cleanup::{CleanupReport, cleanup, cleanup_in};
+pub use pools::POOL_PREFIX;
 
 use crate::error::{Error, IoContext};
 use journal::{Contents, Journal};

@@ -1,6 +1,6 @@
 //! Removes the resources that killed runs have left behind.
 
-use super::journal::Journal;
+use super::journal::{Contents, Journal};
 use super::{Entry, run_dir};
 use crate::cgroup::remove_group;
 use crate::error::{Error, IoContext};
@@ -23,8 +23,8 @@ pub struct CleanupReport {
     pub failed: Vec<String>,
 }
 
-/// Removes the resources of runs that ended without removing them: mounts, loop devices, control groups, temporary files, trace instances,
-/// and the writes of benchmarks to aged disks. Resources that no journal names are never touched.
+/// Removes the resources of runs that ended without removing them: mounts, loop devices, ZFS pools, control groups, temporary files, trace
+/// instances, and the writes of benchmarks to aged disks. Resources that no journal names are never touched.
 pub fn cleanup() -> Result<CleanupReport, Error> {
     cleanup_in(&run_dir())
 }
@@ -33,20 +33,11 @@ pub fn cleanup() -> Result<CleanupReport, Error> {
 pub fn cleanup_in(dir: &Path) -> Result<CleanupReport, Error> {
     let mut cleaned = CleanupReport::default();
     let mut alive = HashSet::new();
-    let mut ended = HashSet::new();
+    let mut ended = Vec::new();
     for path in journals(dir)? {
         match Journal::take_over(&path) {
             Ok(Some(mut journal)) => match journal.read() {
-                Ok(contents) => {
-                    let (pid, entries) = contents.map_or((None, Vec::new()), |c| (Some(c.pid), c.entries));
-                    let failures = cleaned.failed.len();
-                    // Newest first: a mount is removed before the loop device below it.
-                    entries.iter().rev().for_each(|entry| cleaned.note(undo(entry, dir)));
-                    ended.extend(pid);
-                    if cleaned.failed.len() == failures {
-                        journal.remove();
-                    }
-                }
+                Ok(contents) => ended.push((journal, contents)),
                 Err(e) => cleaned.failed.push(e.to_string()),
             },
             Ok(None) if path.exists() => {
@@ -58,8 +49,21 @@ pub fn cleanup_in(dir: &Path) -> Result<CleanupReport, Error> {
             Err(e) => cleaned.failed.push(e.to_string()),
         }
     }
-    for pid in ended.difference(&alive) {
-        cleaned.note(remove_trace_instance(*pid));
+    for (journal, contents) in ended {
+        let failures = cleaned.failed.len();
+        if let Some(Contents { pid, entries }) = contents {
+            // What bears the number of the process may belong to a later process with the same number.
+            if !alive.contains(&pid) {
+                // A pool keeps its loop device in use.
+                cleaned.note(super::pools::export(pid));
+                cleaned.note(remove_trace_instance(pid));
+            }
+            // Newest first: a mount is removed before the loop device below it.
+            entries.iter().rev().for_each(|entry| cleaned.note(undo(entry, dir)));
+        }
+        if cleaned.failed.len() == failures {
+            journal.remove();
+        }
     }
     Ok(cleaned)
 }
