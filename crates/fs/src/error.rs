@@ -12,8 +12,8 @@ pub enum Error {
     /// The kernel lacks the file system, but another kernel supports it.
     #[error(
         "this kernel does not support {0}, and this command runs on this kernel only: `senesce age`, \
-         `compare`, `probe`, `run` and `reproduce` can run another kernel in a virtual machine (see `senesce \
-         doctor`); or choose a file system that this kernel supports"
+         `compare`, `probe`, `bench`, `image`, `run` and `reproduce` can run another kernel in a virtual \
+         machine (see `senesce doctor`); or choose a file system that this kernel supports"
     )]
     NotInKernel(&'static str),
     /// A program without a Debian package is missing.

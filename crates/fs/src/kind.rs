@@ -11,7 +11,7 @@ mod xfs;
 pub mod zfs;
 
 use crate::{AddressMap, BulkReader, Error, TreeStat};
-use disk::{BlockDevice, Extent, FuseServerSpec, MountPoint, require_tool, run_tool};
+use disk::{BlockDevice, Extent, FuseServerSpec, MountPoint, command, require_tool, run_tool};
 use rustix::io::Errno;
 use rustix::mount::{FsOpenFlags, fsopen};
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub trait FileSystem: Sync {
         None
     }
 
-    /// Whether it is a ZFS pool, which a daemon mounts instead of the kernel.
+    /// Whether it is in a ZFS pool, which is imported before the file system in it is mounted.
     fn in_pool(&self) -> bool {
         false
     }
@@ -316,7 +316,7 @@ fn missing<T>(install_hint: Option<&'static str>, result: Result<T, disk::Error>
 
 /// Whether this machine's kernel can mount it, or a server can through FUSE.
 pub fn can_mount(kind: &dyn FileSystem) -> bool {
-    if kind.fuse_server(Path::new("/"), &[]).is_some() || kind.in_pool() {
+    if kind.fuse_server(Path::new("/"), &[]).is_some() {
         return true;
     }
     if kind.in_persistent_memory() && vm::guest_environment().is_none() {
@@ -327,16 +327,23 @@ pub fn can_mount(kind: &dyn FileSystem) -> bool {
     if listed.lines().any(|line| line.split_whitespace().last() == Some(name)) {
         return true;
     }
-    // Opening it makes the kernel load the module.
+    // Opening it makes the kernel load the module, if the module is registered for that name.
     match fsopen(name, FsOpenFlags::FSOPEN_CLOEXEC) {
         Ok(_) => true,
-        Err(Errno::PERM) => {
-            let release = rustix::system::uname().release().to_string_lossy().into_owned();
-            let modules = std::fs::read_to_string(format!("/lib/modules/{release}/modules.dep"));
-            modules.unwrap_or_default().contains(&format!("/{name}.ko"))
+        Err(Errno::PERM) => has_module(name),
+        Err(_) => {
+            has_module(name)
+                && run_tool(command("modprobe").args(["-q", name]), "kmod")
+                    .is_ok_and(|output| output.status.success())
         }
-        Err(_) => false,
     }
+}
+
+/// Whether a module of this name is installed for the running kernel.
+fn has_module(name: &str) -> bool {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let modules = std::fs::read_to_string(format!("/lib/modules/{release}/modules.dep"));
+    modules.unwrap_or_default().contains(&format!("/{name}.ko"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A file system created by this program: on a mount point and a disk that nobody else uses.
 
-use crate::kind::{self, FileSystem, zfs};
+use crate::kind::{self, FileSystem};
 use crate::mounted::Mounted;
 use crate::target::{CheckReport, Target};
 use crate::{AddressMap, Error, TreeStat, VolumeConfig};
@@ -116,9 +116,6 @@ impl Volume {
         disk: Disk,
     ) -> Result<Volume, Error> {
         let fresh_image = !matches!(disk, Disk::Device { .. });
-        if kind.in_pool() {
-            zfs::start()?;
-        }
         let mkfs = kind.mkfs(disk.path(), config.size_bytes, fresh_image, &config.all_mkfs_opts());
         let command = line(&mkfs);
         let failed = |command: &mut Command| -> Result<Option<Error>, Error> {

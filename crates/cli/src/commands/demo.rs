@@ -34,8 +34,8 @@ pub fn run(args: &Demo) -> Result<()> {
     let work = std::path::absolute(&args.work).context("finding the work directory")?;
     let mut kinds = Vec::new();
     for kind in fs::kinds() {
-        // Skips file systems that need a virtual machine, which is slow, and zfs-fuse, which is outdated.
-        if !fs::can_mount(*kind) || kind.in_pool() {
+        // Skips file systems that need a virtual machine, which is slow.
+        if !fs::can_mount(*kind) {
             continue;
         }
         match fs::ready(*kind) {

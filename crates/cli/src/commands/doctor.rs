@@ -179,7 +179,7 @@ fn file_system(kind: &dyn fs::FileSystem) -> Finding {
 fn repair_of_machine(error: &vm::Error) -> Option<String> {
     match error {
         vm::Error::Disk(error) => install(error),
-        vm::Error::NoKernel { .. } => Some("scripts/setup vm".to_owned()),
+        vm::Error::NoKernel { wanted, .. } => Some(format!("scripts/setup {}", vm::setup_part(wanted))),
         _ => None,
     }
 }

@@ -1,37 +1,31 @@
-//! ZFS, through zfs-fuse.
+//! OpenZFS.
 
-mod daemon;
 mod pool;
 
-pub use daemon::start;
 pub use pool::Pool;
 
 use super::{FileSystem, Kind};
 use crate::Error;
 use disk::{BlockDevice, Extent, command};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PACKAGE: &str = "zfs-fuse";
+/// Has the programs. Debian has it in the section contrib, for reasons of its licence.
+const PACKAGE: &str = "zfsutils-linux";
 
-/// The name prefix of the pools that this program creates.
-const NAME: &str = "senesce-";
+/// The name prefix of the pools that this program creates and imports.
+const NAME: &str = disk::POOL_PREFIX;
 
-/// Creates a pool; arguments are the device and further options. Mounts it below a directory of the daemon, then exports it.
+/// Creates a pool; arguments are the device and further options. Its file system is mounted by this program only, after an import under
+/// another name.
 const MAKE: &str = r#"name=$0; device=$1; shift
-zpool create -f -o cachefile=none -O atime=off -R /run/zfs/new -m / "$@" "$name" "$device" && zpool export "$name""#;
+zpool create -f -o cachefile=none -m legacy "$@" "$name" "$device" && zpool export "$name""#;
 
-/// Checks every block in use. Scrubbing runs in the background, so wait for it.
-const SCRUB: &str = r#"name=$0; mkdir -p "/run/zfs/$name"; ln -sf "$1" "/run/zfs/$name/disk"
-zpool import -f -d "/run/zfs/$name" -o cachefile=none -R /run/zfs/new "$(blkid -p -s UUID -o value "$1")" "$name" || exit
-zpool scrub "$name"
-while zpool status "$name" | grep -q 'scrub in progress'; do sleep 0.2; done
-zpool status -v "$name"
-zpool status "$name" | grep -q 'with 0 errors' && zpool status -x "$name" | grep -q 'is healthy'
-status=$?
-zpool export "$name" && exit $status"#;
+/// Bytes of a device outside its metaslabs: four labels of 256 KiB, and the boot block (`vdev_impl.h`, `VDEV_LABEL_START_SIZE` and
+/// `VDEV_LABEL_END_SIZE`).
+const LABELS_BYTES: u64 = (4 << 20) + (512 << 10);
 
-/// The file system with a volume manager (Bonwick et al., 2003), in its FUSE port of 2008 to 2012.
+/// The file system with a volume manager (Bonwick et al., 2003), as it is developed today.
 pub struct Zfs;
 
 inventory::submit!(Kind(&Zfs));
@@ -47,7 +41,11 @@ impl FileSystem for Zfs {
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {
-        (&["zfs-fuse", "zpool", "zfs"], PACKAGE)
+        (&["zpool", "zfs", "zdb", "blkid"], PACKAGE)
+    }
+
+    fn install_hint(&self) -> Option<&'static str> {
+        Some("`scripts/setup zfs` installs zfsutils-linux from the section contrib of Debian")
     }
 
     fn in_pool(&self) -> bool {
@@ -61,22 +59,19 @@ impl FileSystem for Zfs {
         command
     }
 
+    /// Verifies the checksum of every block in use, and that each block is in use or free, without importing the pool. A pool whose number
+    /// cannot be read is not found.
     fn check(&self, device: &Path) -> Option<Command> {
-        let mut command = command("sh");
-        command.args(["-c", SCRUB, &pool::unused_name()]).arg(device);
+        let mut command = command("zdb");
+        command.args(["-e", "-p"]).arg(device).arg("-cc").arg(pool::tag(device, "UUID").unwrap_or_default());
         Some(command)
     }
 
-    /// Its programs do not print a version.
+    /// Without its module, it prints the version of the programs only.
     fn version_command(&self) -> Command {
-        let mut command = command("dpkg-query");
-        command.args(["-W", "-f", "${Package} ${Version}, pool version 23", PACKAGE]);
+        let mut command = command("zfs");
+        command.arg("--version");
         command
-    }
-
-    fn default_mount_opts(&self) -> &'static [&'static str] {
-        // The pool is created with `atime=off`, so reads do not cause writes.
-        &[]
     }
 
     fn is_ours(&self, device: &BlockDevice) -> Result<bool, Error> {
@@ -87,17 +82,16 @@ impl FileSystem for Zfs {
         128 << 20
     }
 
-    /// The rest is its reserve and metadata, which it stores twice.
-    fn max_fullness(&self, _size_bytes: u64) -> f64 {
-        0.6
+    /// The rest is for metadata, which it stores twice, and for blocks that are freed only some transaction groups later.
+    fn max_fullness(&self, size_bytes: u64) -> f64 {
+        0.8 * usable_bytes(size_bytes) as f64 / size_bytes.max(1) as f64
     }
 
-    /// Nothing is allocated before it is written, so every file is written.
-    fn inline_limit_bytes(&self) -> u64 {
-        u64::MAX
+    fn fallocate_assigns_blocks(&self) -> bool {
+        false
     }
 
-    /// The size of a record.
+    /// The default size of a record.
     fn max_extent_bytes(&self, _: u64) -> u64 {
         128 << 10
     }
@@ -106,14 +100,57 @@ impl FileSystem for Zfs {
         false
     }
 
-    /// `None`: only its debugger reports them, and it cannot see the pools of this program's daemon.
+    /// `None`: only its debugger reports them.
     fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
 
-    /// `syncfs` does not reach the daemon. But a property is set in a transaction group that commits after all earlier writes.
+    /// Its cache is not the page cache, and belongs to no process.
+    fn memory_limit_note(&self) -> Option<&'static str> {
+        Some("the memory limit does not count the cache of ZFS (ARC)")
+    }
+
+    /// `syncfs` writes what is delayed to its intent log only.
     fn sync(&self, root: &Path) -> Result<(), Error> {
         crate::volume::sync(root)?;
         pool::sync(root)
+    }
+
+    fn bdi_dir(&self, root: &Path) -> Result<PathBuf, Error> {
+        let why =
+            "ZFS limits delayed writes by itself, for all pools together: see zfs_dirty_data_max in zfs(4)";
+        Err(Error::io("limiting the delayed writes of", root)(std::io::Error::other(why)))
+    }
+}
+
+/// The bytes of a device of this size that hold files and their metadata: whole metaslabs, 16 of them or fewer in small pools
+/// (`vdev_metaslab_set_size`), less the slop space, 1/32 but at least 128 MiB or half of what there is (`spa_get_slop_space`). OpenZFS 2.1.
+fn usable_bytes(size_bytes: u64) -> u64 {
+    let allocatable = size_bytes.saturating_sub(LABELS_BYTES);
+    let count = if allocatable >= 200 << 29 { 200 } else { 16 };
+    let power_above = |bytes: u64| bytes.checked_ilog2().map_or(0, |log| 1 << (log + 1));
+    let metaslab: u64 = match allocatable {
+        few if few < 16 << 29 => power_above(few / count).max(16 << 20),
+        middle if middle < 200 << 29 => 1 << 29,
+        many => power_above(many / count).min(16 << 30),
+    };
+    let whole = allocatable / metaslab * metaslab;
+    whole - (whole / 32).max((whole / 2).min(128 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usable_space_is_whole_metaslabs_less_slop() {
+        for (mib, usable_mib) in
+            [(0, 0), (16, 0), (128, 56), (256, 120), (512, 352), (1024, 832), (20 << 10, 19_344)]
+        {
+            assert_eq!(usable_bytes(mib << 20) >> 20, usable_mib, "{mib} MiB");
+        }
+        for mib in (0..1 << 22).step_by(4099) {
+            assert!(usable_bytes(mib << 20) <= mib << 20);
+        }
     }
 }

@@ -70,10 +70,9 @@ fn at_once(agings: &[AgeSpec]) -> Result<usize, Error> {
     Ok(most.max(1))
 }
 
-/// Whether no other aging may go on beside this one: it uses several processors, or shares a daemon.
+/// Whether no other aging may go on beside this one: it uses several processors.
 fn is_alone(spec: &AgeSpec) -> Result<bool, Error> {
-    let shares_daemon = spec.volume.kind()?.is_some_and(|kind| kind.in_pool());
-    Ok(shares_daemon || spec.terms()?.threads > 1)
+    Ok(spec.terms()?.threads > 1)
 }
 
 /// The comparisons of these agings in the store that were completed under the same conditions, on this kernel and by this version.

@@ -1,23 +1,25 @@
 //! A ZFS pool with one file system, on one device.
 
-use super::{NAME, PACKAGE, daemon};
+use super::{NAME, Zfs};
 use crate::Error;
+use crate::kind;
 use disk::{Mount, Session, command, mount_holding, run_tool};
-use std::os::unix::fs::symlink;
+use rustix::fs::StatVfsMountFlags;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// An imported and thus mounted pool. Dropping it exports it.
+/// An imported pool whose file system is mounted. Dropping it exports the pool. After `kill -9`, [`disk::cleanup`] exports it: its name
+/// contains the number of this process.
 pub struct Pool {
     device: PathBuf,
-    options: Vec<String>,
     /// Its name while it is imported.
-    name: Option<String>,
-    /// The mount point.
-    dir: Mount,
+    name: String,
+    only_read: bool,
+    imported: bool,
+    mount: Mount,
 }
 
 /// A pool name that is unused on this machine.
@@ -35,73 +37,79 @@ pub fn tag(device: &Path, name: &str) -> Result<String, Error> {
 
 /// Waits until all earlier writes are on the device of the pool mounted at `root`.
 pub fn sync(root: &Path) -> Result<(), Error> {
+    let doing = "syncing";
+    let numbers = rustix::fs::statvfs(root).map_err(Error::io(doing, root))?;
+    if numbers.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        return Ok(());
+    }
     let name = mount_holding(root)?.map(|mount| mount.source).unwrap_or_default();
-    run(root, "syncing", command("zfs").args(["set", "senesce:settled=yes"]).arg(name))
+    run(root, doing, command("zpool").arg("sync").arg(name))
 }
 
 impl Pool {
-    /// Imports the pool on `device` and mounts it on a fresh directory.
+    /// Imports the pool on `device` and mounts it on a new directory.
     pub fn new(session: &Arc<Session>, device: &Path, options: &[String]) -> Result<Pool, Error> {
-        let dir = Mount::prepare(session, device, "zfs", &[])?;
-        let mut this = Pool { device: device.to_owned(), options: options.to_vec(), name: None, dir };
+        let name = unused_name();
+        let mount = Mount::prepare(session, Path::new(&name), "zfs", options)?;
+        let only_read = options.iter().flat_map(|option| option.split(',')).any(|option| option == "ro");
+        let mut this = Pool { device: device.to_owned(), name, only_read, imported: false, mount };
         this.mount()?;
         Ok(this)
     }
 
     /// The mount point.
     pub fn dir(&self) -> &Path {
-        self.dir.dir()
+        self.mount.dir()
     }
 
     /// Imports it again after [`unmount`](Self::unmount).
     pub fn mount(&mut self) -> Result<(), Error> {
-        if self.name.is_some() {
-            return Ok(());
+        if !self.imported {
+            // Selected by its number: another pool of the same name may exist.
+            let number = tag(&self.device, "UUID")?;
+            let mut import = command("zpool");
+            import.args(["import", "-f", "-N", "-o", "cachefile=none"]);
+            if self.only_read {
+                import.args(["-o", "readonly=on"]);
+            }
+            import.arg("-d").arg(&self.device).arg(number).arg(&self.name);
+            run(&self.device, "importing the pool on", &mut import)?;
+            self.imported = true;
         }
-        daemon::start()?;
-        let name = unused_name();
-        // The import searches the devices of a directory, and selects by number: another pool of the same name may exist.
-        let found = Path::new("/run/zfs").join(&name);
-        std::fs::create_dir(&found)
-            .and_then(|()| symlink(&self.device, found.join("disk")))
-            .map_err(Error::io("importing the pool on", &self.device))?;
-        let guid = tag(&self.device, "UUID")?;
-        let mut import = command("zpool");
-        import.args(["import", "-f", "-d"]).arg(&found).args(["-o", "cachefile=none", "-R"]).arg(self.dir());
-        import.args(self.options.iter().flat_map(|option| ["-o", option]));
-        import.arg(guid).arg(&name);
-        run(&self.device, "importing the pool on", &mut import)?;
-        self.name = Some(name);
-        Ok(())
+        Ok(self.mount.mount()?)
     }
 
-    /// Exports the pool, which also drops the daemon's caches of it. Keeps the directory.
+    /// Exports the pool, which also drops all caches of it. Keeps the directory.
     pub fn unmount(&mut self) -> Result<(), Error> {
-        let Some(name) = &self.name else { return Ok(()) };
-        let export = || run(&self.device, "exporting the pool on", command("zpool").args(["export", name]));
+        self.mount.unmount()?;
+        if !self.imported {
+            return Ok(());
+        }
+        let export =
+            || run(&self.device, "exporting the pool on", command("zpool").arg("export").arg(&self.name));
         // A file that was just closed may still be in use.
         for wait_ms in [10, 100, 1000] {
             if export().is_ok() {
-                self.name = None;
+                self.imported = false;
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(wait_ms));
         }
         export()?;
-        self.name = None;
+        self.imported = false;
         Ok(())
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // The directory is dropped afterwards; the registry keeps it if it is still in use.
+        // The registry keeps the directory if it is still in use.
         let _ = self.unmount();
     }
 }
 
 fn run(what: &Path, doing: &'static str, command: &mut Command) -> Result<(), Error> {
-    let output = run_tool(command, PACKAGE)?;
+    let output = kind::run(&Zfs, command)?;
     if output.status.success() {
         return Ok(());
     }
