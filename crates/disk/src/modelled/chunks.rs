@@ -4,12 +4,16 @@
 //! Reads go through a memory mapping, so that the server passes bytes from the page cache to the kernel without copying them. Writes use
 //! `pwrite`, which reports a full backing store as an error; a mapping would raise a signal. For the same reason a chunk has all its space
 //! allocated, and its pages are populated, before it is read.
+//!
+//! On a file system without `fallocate`, as the files of the host are in a virtual machine, space is allocated by writing zeros, and free
+//! chunks keep theirs.
 
 use super::CHUNK_BYTES;
 use super::map::HOLE;
 use crate::error::{Error, IoContext};
 use memmap2::{Advice, Mmap, MmapOptions};
 use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -39,6 +43,8 @@ pub struct Chunks {
     parts: usize,
     /// The index at which the search for a free chunk beyond those starts.
     cursor: usize,
+    /// Whether the file system can allocate and release space.
+    has_fallocate: bool,
 }
 
 impl Chunks {
@@ -70,7 +76,8 @@ impl Chunks {
         let users = vec![0; len / CHUNK_BYTES];
         let mapping = map(&file, len).context("mapping", path)?;
         let reclaimable = BTreeSet::new();
-        let mut chunks = Chunks { file, mapping, users, reclaimable, parts, cursor: parts };
+        let has_fallocate = has_fallocate(&file).context("allocating space of", path)?;
+        let mut chunks = Chunks { file, mapping, users, reclaimable, parts, cursor: parts, has_fallocate };
         for chunk in maps.iter().copied().flatten().filter(|chunk| **chunk != HOLE) {
             let Some(users) = chunks.users.get_mut(*chunk as usize - 1) else {
                 return Err(wrong(format!(
@@ -125,7 +132,11 @@ impl Chunks {
     /// Allocates the space of a chunk, filled with zeros.
     pub fn reserve(&mut self, chunk: u32) -> io::Result<()> {
         let range = bytes_of(chunk);
-        if self.reclaimable.remove(&chunk) {
+        let stale = self.reclaimable.remove(&chunk);
+        if !self.has_fallocate {
+            return self.file.write_all_at(&[0; CHUNK_BYTES], range.start as u64);
+        }
+        if stale {
             self.punch(chunk, 1)?;
         }
         Ok(fallocate(&self.file, FallocateFlags::KEEP_SIZE, range.start as u64, CHUNK_BYTES as u64)?)
@@ -179,7 +190,9 @@ impl Chunks {
 
     /// Releases the space of a run of adjacent free chunks; false if there are none.
     pub fn reclaim(&mut self) -> io::Result<bool> {
-        let Some(first) = self.reclaimable.first().copied() else { return Ok(false) };
+        let Some(first) = self.reclaimable.first().copied().filter(|_| self.has_fallocate) else {
+            return Ok(false);
+        };
         let in_row = (first..).zip(&self.reclaimable).take_while(|(row, chunk)| row == *chunk);
         let count = in_row.take(RECLAIM_MAX as usize).count() as u32;
         self.punch(first, count)?;
@@ -196,6 +209,9 @@ impl Chunks {
 
     /// Releases the space of all chunks without references.
     fn punch_unused(&self) -> io::Result<()> {
+        if !self.has_fallocate {
+            return Ok(());
+        }
         let mut first = 1;
         for run in self.users.chunk_by(|a, b| (*a == 0) == (*b == 0)) {
             let count = run.len() as u32;
@@ -222,6 +238,16 @@ impl Chunks {
     /// Syncs the data file to the host's disk.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+}
+
+/// Whether the file system of `file` can allocate and release space.
+fn has_fallocate(file: &File) -> io::Result<bool> {
+    // Releases what is behind the end, where nothing is.
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    match fallocate(file, flags, file.metadata()?.len(), CHUNK_BYTES as u64) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+        result => Ok(result.map(|()| true)?),
     }
 }
 

@@ -1,15 +1,18 @@
-//! Requests to the server of a modelled disk: one line of JSON through the socket `control` in the store, and one line in response.
+//! Requests to the server of a modelled disk: one line of JSON through the socket `control` in the store, and one line in response. If the file
+//! system of the store cannot have sockets, as the files of the host cannot in a virtual machine, the socket is in the run directory.
 
 use super::harden::Hardening;
 use super::log::{self, Log};
 use super::write_cache::LostWrites;
 use crate::error::{Error, IoContext};
 use crate::model::FlashStatus;
+use crate::registry::run_dir;
 use crate::request::Request;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -121,21 +124,37 @@ pub trait Handler {
     fn take_log(&self) -> Log;
 }
 
-/// Starts to listen on the socket in the store at `dir`.
+/// The places of the socket of the store at `dir`: the first one that can have a socket is used.
+fn places(dir: &Path) -> Result<[PathBuf; 2], Error> {
+    let about = std::fs::metadata(dir).context("opening", dir)?;
+    Ok([dir.join(SOCKET), run_dir().join(format!("disk-{}-{}", about.dev(), about.ino()))])
+}
+
+/// Starts to listen on the socket of the store at `dir`.
 pub fn listen(dir: &Path) -> Result<UnixListener, Error> {
-    let path = dir.join(SOCKET);
-    match std::fs::remove_file(&path) {
+    let [in_store, in_run_dir] = places(dir)?;
+    match listen_at(&in_store) {
+        // A 9p server cannot set the permissions of a socket.
+        Err(e) if matches!(e.raw_os_error(), Some(libc::ENXIO | libc::EOPNOTSUPP)) => {
+            listen_at(&in_run_dir).context("listening at", &in_run_dir)
+        }
+        result => result.context("listening at", &in_store),
+    }
+}
+
+fn listen_at(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
         // The socket of a server that was killed.
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e).context("removing", &path),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    let (_open, short) = short(dir).context("opening", dir)?;
-    UnixListener::bind(short).context("listening at", &path)
+    let (_open, short) = short(path)?;
+    UnixListener::bind(short)
 }
 
 /// Removes the socket.
 pub fn close(dir: &Path) {
-    let _ = std::fs::remove_file(dir.join(SOCKET));
+    places(dir).into_iter().flatten().for_each(|path| drop(std::fs::remove_file(path)));
 }
 
 /// Serves callers until the process ends, each in its own thread, so that a slow caller delays no other.
@@ -182,13 +201,11 @@ pub fn take_log(dir: &Path) -> Result<Option<(Vec<Request>, Status)>, Error> {
 }
 
 fn connect(dir: &Path, request: &ControlRequest) -> Result<Option<(Status, BufReader<UnixStream>)>, Error> {
-    let (_open, short) = short(dir).context("opening", dir)?;
-    let mut server = match UnixStream::connect(short) {
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-            return Ok(None);
-        }
-        server => server.context("calling the server of", dir)?,
-    };
+    let none = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+    let connect_to = |path: PathBuf| short(&path).and_then(|(_open, short)| UnixStream::connect(short));
+    let mut connected = places(dir)?.into_iter().map(connect_to);
+    let found = connected.find(|server| !server.as_ref().is_err_and(none));
+    let Some(mut server) = found.transpose().context("calling the server of", dir)? else { return Ok(None) };
     let mut request = serde_json::to_string(request).expect("plain data");
     request.push('\n');
     let mut line = String::new();
@@ -214,9 +231,9 @@ fn connect(dir: &Path, request: &ControlRequest) -> Result<Option<(Status, BufRe
     }
 }
 
-/// Returns a short path of the socket, because socket paths are limited to 107 bytes and the path of the store may be longer.
-fn short(dir: &Path) -> io::Result<(File, PathBuf)> {
-    let open = File::open(dir)?;
-    let path = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", open.as_raw_fd()));
-    Ok((open, path))
+/// Returns a short path of the socket, because socket paths are limited to 107 bytes and the path of its directory may be longer.
+fn short(socket: &Path) -> io::Result<(File, PathBuf)> {
+    let open = File::open(socket.parent().unwrap_or(Path::new("/")))?;
+    let dir = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+    Ok((open, dir.join(socket.file_name().unwrap_or_default())))
 }

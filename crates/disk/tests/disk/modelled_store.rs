@@ -1,7 +1,10 @@
 //! Compares the store of a modelled disk with an in-memory model under writes, discards, flushes, snapshots, rollbacks, kills and power
 //! cuts.
 
+use crate::common::{begin, is_root};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use senesce_disk::Mount;
 use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, LostWrites, Store};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -206,6 +209,24 @@ proptest! {
         }
         prop_assert!(contents(&store) == now);
     }
+}
+
+#[test]
+fn store_on_a_file_system_without_fallocate_matches_model() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let ramfs = Mount::new(&session, Path::new("none"), "ramfs", &[]).unwrap();
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(24));
+    let steps = prop::collection::vec(step(), 1..40);
+    let checked = runner.run(&steps, |steps| {
+        let dir = tempfile::tempdir_in(ramfs.dir()).unwrap();
+        let store = new(dir.path(), 64 << 20);
+        follow(dir.path(), store, &steps);
+        Ok(())
+    });
+    checked.unwrap();
 }
 
 #[test]
