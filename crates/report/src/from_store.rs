@@ -170,7 +170,8 @@ fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Err
     Ok(rows)
 }
 
-/// The text without the name of the comparison and the numbers of loop devices, which differ between comparisons and tell readers nothing.
+/// The text without the name of the comparison in names of files, and without the numbers of loop devices: they differ between comparisons and
+/// tell readers nothing.
 fn without_names(text: &str, name: &str) -> String {
     let mut parts = text.split("/dev/loop");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -178,7 +179,7 @@ fn without_names(text: &str, name: &str) -> String {
         plain += "/dev/loop…";
         plain += part.trim_start_matches(|c: char| c.is_ascii_digit());
     }
-    plain.replace(name, "NAME")
+    plain.replace(&format!("/{name}."), "/NAME.")
 }
 
 fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
@@ -323,10 +324,11 @@ mod tests {
     #[test]
     fn equal_devices_and_images_read_alike() {
         let text = |name: &str, device: u32| {
-            without_names(&format!("dropped /dev/loop{device}; {name}.img is in memory"), name)
+            without_names(&format!("dropped /dev/loop{device}; /a/{name}.img is in memory"), name)
         };
-        assert_eq!(text("ext4-42", 0), "dropped /dev/loop…; NAME.img is in memory");
+        assert_eq!(text("ext4-42", 0), "dropped /dev/loop…; /a/NAME.img is in memory");
         assert_eq!(text("ext4-42", 0), text("xfs-7", 12));
+        assert_eq!(text("a", 0), text("m", 0));
     }
 
     #[test]
