@@ -20,7 +20,7 @@ use crate::throughput::{Rates, Ratios};
 use crate::work::Work;
 use disk::{Model, Session};
 use fs::{Location, Target, VolumeConfig};
-use open::{Found, Opened};
+use open::{Found, Opened, check_device};
 use recording::Recording;
 use results::{Measure, Measurement, NewRun, RunId, Store, Watch};
 use serde::Serialize;
@@ -97,7 +97,8 @@ pub fn measure<T>(
     body: impl FnOnce(&mut AgedPair) -> Result<T, Error>,
 ) -> Result<Measured<T>, Error> {
     plan.timing.model().map(Model::find).transpose()?;
-    let found = Found::find(plan, watch)?;
+    let found = Found::find(plan.subject, watch)?;
+    found.volume().map_or(Ok(()), |volume| check_device(volume, plan.timing))?;
     let session = Session::begin()?;
     let work = plan.subject.work().map(Work::take).transpose()?;
     let opened = found.open(plan, &session, watch)?;

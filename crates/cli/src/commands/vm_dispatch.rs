@@ -4,15 +4,16 @@
 use super::age::{self, absolute};
 use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
 use crate::messages;
+use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
 use experiment::{OtherKernel, OtherKernelRun};
 use fs::FileSystem;
 use results::{STORE_FILE, StoreLocation};
 use run::library::{Image, Library, SaveSpec};
-use run::{Location, Manifest, VolumeConfig, Work};
+use run::{Location, Manifest, Subject, VolumeConfig, Work};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use vm::{Kernel, Task, TaskOutput};
+use vm::{Accelerator, Kernel, Task, TaskOutput};
 
 /// A virtual machine to run a command in, and the resources that the command needs.
 pub struct Dispatch {
@@ -134,6 +135,27 @@ pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
     let written = [Some(subject.path.as_path()), log].into_iter().flatten();
     dispatch.writes = written.filter_map(|path| parent_dir(path).ok()).collect();
     Some(dispatch)
+}
+
+/// The virtual machine for a benchmark; `None` if it runs here.
+pub fn for_bench(subject: &Subject) -> Result<Option<Dispatch>> {
+    if let Some(guest) = vm::guest_environment() {
+        if guest.accelerator == Accelerator::Tcg {
+            messages::note("the processor is emulated by QEMU: rates and latencies are those of no machine");
+        }
+        return Ok(None);
+    }
+    let Some(volume) = subject.volume(&mut Progress::new())? else { return Ok(None) };
+    let Some(kind) = volume.kind()? else { return Ok(None) };
+    let (kernel, work) = match subject {
+        Subject::Aged { work, .. } => (volume.kernel.clone(), Some(work)),
+        Subject::Alone { work, .. } => (kernel_for(&[kind])?, work.as_ref()),
+    };
+    let Some(kernel) = kernel else { return Ok(None) };
+    let work = work.map(|work| absolute(work)).transpose()?;
+    let mut dispatch = Dispatch::new(kernel, &[kind], work);
+    dispatch.writes.extend(image_dir(&volume)?);
+    Ok(Some(dispatch))
 }
 
 /// The virtual machine for saving an aged file system; `None` if it is saved here.

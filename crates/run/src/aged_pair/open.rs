@@ -43,12 +43,11 @@ pub(super) struct Opened {
 
 impl<'a> Found<'a> {
     /// Looks up the subject. If a killed benchmark left it changed, rolls it back first.
-    pub fn find(plan: &Plan<'a>, watch: &mut dyn Watch) -> Result<Found<'a>, Error> {
-        match plan.subject {
+    pub fn find(subject: &'a Subject, watch: &mut dyn Watch) -> Result<Found<'a>, Error> {
+        match subject {
             Subject::Aged { work, name } => {
                 clean_first(work, name, watch)?;
                 let manifest = Manifest::load_aged(work, name)?;
-                check_device(&manifest.volume, plan.timing)?;
                 Ok(Found::Aged { work, manifest: manifest.into() })
             }
             Subject::Alone { path: named, .. } => {
@@ -56,7 +55,6 @@ impl<'a> Found<'a> {
                 let (dir, name) = dir_and_name(&path);
                 clean_first(dir, &name, watch)?;
                 let volume = crate::volume::existing_volume(&path)?;
-                volume.as_ref().map_or(Ok(()), |volume| check_device(volume, plan.timing))?;
                 Ok(Found::Alone { named, path, volume: volume.map(Box::new) })
             }
         }
@@ -142,7 +140,7 @@ impl Opened {
 }
 
 /// Refuses to run a benchmark on a device that senesce did not make. Probes may write to any device that the user names.
-fn check_device(volume: &VolumeConfig, timing: Timing) -> Result<(), Error> {
+pub(super) fn check_device(volume: &VolumeConfig, timing: Timing) -> Result<(), Error> {
     match timing {
         Timing::Slept(_) => refuse_foreign_device(volume),
         Timing::Priced(_) => Ok(()),

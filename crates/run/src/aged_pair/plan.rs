@@ -1,5 +1,9 @@
 //! What to measure, and on which file systems.
 
+use super::open::Found;
+use crate::Error;
+use fs::VolumeConfig;
+use results::Watch;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +32,11 @@ impl Subject {
             Subject::Aged { work, .. } => Some(work),
             Subject::Alone { work, .. } => work.as_deref(),
         }
+    }
+
+    /// Its file system; `None` for a directory of the user. If a killed benchmark left it changed, rolls it back first.
+    pub fn volume(&self, watch: &mut dyn Watch) -> Result<Option<VolumeConfig>, Error> {
+        Ok(Found::find(self, watch)?.volume().cloned())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::subject::{self, interval};
 use crate::args::{self, Against};
+use crate::commands::vm_dispatch;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::Result;
@@ -16,6 +17,9 @@ pub fn run(args: &args::Fio) -> Result<()> {
         repeat: args.subject.repeat,
         command: crate::commands::command_line(),
     };
+    if let Some(dispatch) = vm_dispatch::for_bench(&spec.on)? {
+        return vm_dispatch::run(&dispatch);
+    }
     let mut progress = Progress::new();
     let outcome = run::fio(&spec, &mut progress)?;
     drop(progress);

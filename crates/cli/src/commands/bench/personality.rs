@@ -2,6 +2,7 @@
 
 use super::subject::{self, interval};
 use crate::args::{self, Against};
+use crate::commands::vm_dispatch;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::Result;
@@ -26,6 +27,9 @@ pub fn run(args: &args::Personality) -> Result<()> {
         seed: args.seed,
         command: crate::commands::command_line(),
     };
+    if let Some(dispatch) = vm_dispatch::for_bench(&spec.on)? {
+        return vm_dispatch::run(&dispatch);
+    }
     let mut progress = Progress::new();
     let outcome = run::personality(&spec, &mut progress)?;
     drop(progress);

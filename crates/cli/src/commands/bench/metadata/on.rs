@@ -2,12 +2,12 @@
 
 use super::{judge, memory_line, shown};
 use crate::args::Metadata;
-use crate::commands::aged;
+use crate::commands::{aged, vm_dispatch};
 use crate::output::{self, number, rate};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use bench::metadata::Backend;
-use run::{MetadataSpec, OnAged};
+use run::{MetadataSpec, OnAged, Subject};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
@@ -15,6 +15,10 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
         bail!("--on needs the posix interface and local ranks");
     }
     let (work, name) = aged::locate(args.work.as_deref(), image)?;
+    if let Some(dispatch) = vm_dispatch::for_bench(&Subject::Aged { work: work.clone(), name: name.clone() })?
+    {
+        return vm_dispatch::run(&dispatch);
+    }
     let ranks = super::ranks(args, None)?;
     // `run::metadata_on` sets the directory when the file system is mounted.
     let backend = Backend::posix(PathBuf::new());
