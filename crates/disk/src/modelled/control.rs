@@ -124,21 +124,22 @@ pub trait Handler {
     fn take_log(&self) -> Log;
 }
 
-/// The places of the socket of the store at `dir`: the first one that can have a socket is used.
-fn places(dir: &Path) -> Result<[PathBuf; 2], Error> {
+/// The place of the socket of the store at `dir` if the store cannot have it.
+fn in_run_dir(dir: &Path) -> Result<PathBuf, Error> {
     let about = std::fs::metadata(dir).context("opening", dir)?;
-    Ok([dir.join(SOCKET), run_dir().join(format!("disk-{}-{}", about.dev(), about.ino()))])
+    Ok(run_dir().join(format!("disk-{}-{}", about.dev(), about.ino())))
 }
 
 /// Starts to listen on the socket of the store at `dir`.
 pub fn listen(dir: &Path) -> Result<UnixListener, Error> {
-    let [in_store, in_run_dir] = places(dir)?;
-    match listen_at(&in_store) {
+    let path = dir.join(SOCKET);
+    match listen_at(&path) {
         // A 9p server cannot set the permissions of a socket.
         Err(e) if matches!(e.raw_os_error(), Some(libc::ENXIO | libc::EOPNOTSUPP)) => {
-            listen_at(&in_run_dir).context("listening at", &in_run_dir)
+            let path = in_run_dir(dir)?;
+            listen_at(&path).context("listening at", &path)
         }
-        result => result.context("listening at", &in_store),
+        result => result.context("listening at", &path),
     }
 }
 
@@ -154,7 +155,8 @@ fn listen_at(path: &Path) -> io::Result<UnixListener> {
 
 /// Removes the socket.
 pub fn close(dir: &Path) {
-    places(dir).into_iter().flatten().for_each(|path| drop(std::fs::remove_file(path)));
+    let _ = std::fs::remove_file(dir.join(SOCKET));
+    let _ = in_run_dir(dir).map(std::fs::remove_file);
 }
 
 /// Serves callers until the process ends, each in its own thread, so that a slow caller delays no other.
@@ -201,15 +203,16 @@ pub fn take_log(dir: &Path) -> Result<Option<(Vec<Request>, Status)>, Error> {
 }
 
 fn connect(dir: &Path, request: &ControlRequest) -> Result<Option<(Status, BufReader<UnixStream>)>, Error> {
-    let none = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
-    let connect_to = |path: PathBuf| short(&path).and_then(|(_open, short)| UnixStream::connect(short));
-    let mut connected = places(dir)?.into_iter().map(connect_to);
-    let found = connected.find(|server| !server.as_ref().is_err_and(none));
-    let Some(mut server) = found.transpose().context("calling the server of", dir)? else { return Ok(None) };
+    let doing = "calling the server of";
+    let mut server = connect_to(&dir.join(SOCKET)).context(doing, dir)?;
+    if server.is_none() {
+        server = connect_to(&in_run_dir(dir)?).context(doing, dir)?;
+    }
+    let Some(mut server) = server else { return Ok(None) };
     let mut request = serde_json::to_string(request).expect("plain data");
     request.push('\n');
     let mut line = String::new();
-    let mut from = BufReader::new(server.try_clone().context("calling the server of", dir)?);
+    let mut from = BufReader::new(server.try_clone().context(doing, dir)?);
     server
         .set_read_timeout(Some(SERVER_TIMEOUT))
         .and_then(|()| server.write_all(request.as_bytes()))
@@ -228,6 +231,14 @@ fn connect(dir: &Path, request: &ControlRequest) -> Result<Option<(Status, BufRe
             let why = "its server closed the connection without an answer".to_owned();
             Err(Error::Store { dir: dir.to_owned(), why })
         }
+    }
+}
+
+/// Connects to the server at a socket, if there is one.
+fn connect_to(socket: &Path) -> io::Result<Option<UnixStream>> {
+    match short(socket).and_then(|(_open, short)| UnixStream::connect(short)) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => Ok(None),
+        server => server.map(Some),
     }
 }
 
