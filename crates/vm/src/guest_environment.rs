@@ -24,6 +24,11 @@ impl GuestEnvironment {
     }
 }
 
+/// Whether the processor is emulated by a machine that was started by `run`, so that times say nothing.
+pub fn is_emulated() -> bool {
+    guest_environment().is_some_and(|guest| guest.accelerator == Accelerator::Tcg)
+}
+
 /// The virtual machine around this process, if it was started by `run`.
 pub fn guest_environment() -> Option<GuestEnvironment> {
     serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()

@@ -27,7 +27,7 @@ mod watch;
 
 pub use error::{Error, setup_part};
 pub use guest::{init, is_init};
-pub use guest_environment::{GuestEnvironment, guest_environment};
+pub use guest_environment::{GuestEnvironment, guest_environment, is_emulated};
 pub use kernel::{Kernel, kernels_dir};
 pub use memory::persistent_memory;
 pub use qemu::{Accelerator, qemu_version};

@@ -13,7 +13,7 @@ use run::library::{Image, Library, SaveSpec};
 use run::{Location, Manifest, Subject, VolumeConfig, Work};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use vm::{Accelerator, Kernel, Task, TaskOutput};
+use vm::{Kernel, Task, TaskOutput};
 
 /// A virtual machine to run a command in, and the resources that the command needs.
 pub struct Dispatch {
@@ -137,12 +137,12 @@ pub fn for_probe(kind: &ProbeKind) -> Option<Dispatch> {
     Some(dispatch)
 }
 
-/// The virtual machine for a benchmark; `None` if it runs here.
+/// The virtual machine for a benchmark; `None` if it runs here. Notes when rates say nothing.
 pub fn for_bench(subject: &Subject) -> Result<Option<Dispatch>> {
-    if let Some(guest) = vm::guest_environment() {
-        if guest.accelerator == Accelerator::Tcg {
-            messages::note("the processor is emulated by QEMU: rates and latencies are those of no machine");
-        }
+    if vm::is_emulated() {
+        messages::note("the processor is emulated by QEMU: rates and latencies are those of no machine");
+    }
+    if vm::guest_environment().is_some() {
         return Ok(None);
     }
     let Some(volume) = subject.volume(&mut Progress::new())? else { return Ok(None) };

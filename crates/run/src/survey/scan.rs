@@ -75,7 +75,7 @@ fn causes(model: &Model, scanned: &Scanned, turn: &Turn) -> Result<Vec<Measureme
 fn numbers(survey: &Survey, scanned: &Scanned, turn: &Turn) -> Vec<Measurement> {
     let (subject, repetition) = (turn.subject, turn.repetition);
     let mut numbers = scanned.numbers(subject, repetition);
-    if vm::guest_environment().is_some_and(|guest| guest.accelerator == vm::Accelerator::Tcg) {
+    if vm::is_emulated() {
         // With an emulated processor, the measured time says nothing about the disk.
         numbers.retain(|number| number.measure != measures::SCAN_S_PER_GIB.name);
     }
