@@ -178,3 +178,8 @@ impl VolumeConfig {
         [&self.plan_mkfs_opts[..], &self.mkfs_opts[..]].concat()
     }
 }
+
+/// Whether these mount options, each of which may be a list with commas, allow no writes.
+pub(crate) fn only_reads(mount_opts: &[String]) -> bool {
+    mount_opts.iter().flat_map(|options| options.split(',')).any(|option| option == "ro")
+}

@@ -1,5 +1,6 @@
 //! A file system created by this program: on a mount point and a disk that nobody else uses.
 
+use crate::config::only_reads;
 use crate::kind::{self, FileSystem};
 use crate::mounted::Mounted;
 use crate::target::{CheckReport, Target};
@@ -39,8 +40,8 @@ impl Disk {
             let device = vm::persistent_memory(image.path())?;
             return Ok(Disk::Memory { device: BlockDevice::open(&device)? });
         }
-        let only_read = config.mount_opts.iter().any(|option| option == "ro");
-        let attach = if only_read { LoopDevice::attach_read_only } else { LoopDevice::attach };
+        let attach =
+            if only_reads(&config.mount_opts) { LoopDevice::attach_read_only } else { LoopDevice::attach };
         let device = attach(session, image.path(), config.read_ahead_kb)?;
         Ok(Disk::Loop { image, device })
     }

@@ -6,15 +6,9 @@ pub use pool::Pool;
 
 use super::{FileSystem, Kind};
 use crate::Error;
-use disk::{BlockDevice, Extent, command};
+use disk::{BlockDevice, Extent, POOL_PREFIX, command};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Has the programs. Debian has it in the section contrib, for reasons of its licence.
-const PACKAGE: &str = "zfsutils-linux";
-
-/// The name prefix of the pools that this program creates and imports.
-const NAME: &str = disk::POOL_PREFIX;
 
 /// Creates a pool; arguments are the device and further options. Its file system is mounted by this program only, after an import under
 /// another name.
@@ -41,7 +35,7 @@ impl FileSystem for Zfs {
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {
-        (&["zpool", "zfs", "zdb", "blkid"], PACKAGE)
+        (&["zpool", "zfs", "zdb", "blkid"], "zfsutils-linux")
     }
 
     fn install_hint(&self) -> Option<&'static str> {
@@ -75,7 +69,7 @@ impl FileSystem for Zfs {
     }
 
     fn is_ours(&self, device: &BlockDevice) -> Result<bool, Error> {
-        Ok(pool::tag(device.path(), "LABEL")?.starts_with(NAME))
+        Ok(pool::tag(device.path(), "LABEL")?.starts_with(POOL_PREFIX))
     }
 
     fn min_size_bytes(&self) -> u64 {

@@ -1,9 +1,10 @@
 //! A ZFS pool with one file system, on one device.
 
-use super::{NAME, Zfs};
+use super::Zfs;
 use crate::Error;
+use crate::config::only_reads;
 use crate::kind;
-use disk::{Mount, Session, command, mount_holding, run_tool};
+use disk::{Mount, POOL_PREFIX, Session, command, mount_holding, run_tool};
 use rustix::fs::StatVfsMountFlags;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,7 +26,7 @@ pub struct Pool {
 /// A pool name that is unused on this machine.
 pub fn unused_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("{NAME}{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!("{POOL_PREFIX}{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A `blkid` tag of the pool on a device: `LABEL` is its own name, `UUID` its number.
@@ -51,7 +52,7 @@ impl Pool {
     pub fn new(session: &Arc<Session>, device: &Path, options: &[String]) -> Result<Pool, Error> {
         let name = unused_name();
         let mount = Mount::prepare(session, Path::new(&name), "zfs", options)?;
-        let only_read = options.iter().flat_map(|option| option.split(',')).any(|option| option == "ro");
+        let only_read = only_reads(options);
         let mut this = Pool { device: device.to_owned(), name, only_read, imported: false, mount };
         this.mount()?;
         Ok(this)
@@ -87,17 +88,16 @@ impl Pool {
         }
         let export =
             || run(&self.device, "exporting the pool on", command("zpool").arg("export").arg(&self.name));
+        let mut exported = export();
         // A file that was just closed may still be in use.
         for wait_ms in [10, 100, 1000] {
-            if export().is_ok() {
-                self.imported = false;
-                return Ok(());
+            if exported.is_err() {
+                std::thread::sleep(Duration::from_millis(wait_ms));
+                exported = export();
             }
-            std::thread::sleep(Duration::from_millis(wait_ms));
         }
-        export()?;
-        self.imported = false;
-        Ok(())
+        self.imported = exported.is_err();
+        exported
     }
 }
 
