@@ -44,6 +44,18 @@ mod soak {
         assert!(checker.contains("zdb -e -p"), "{checked}");
         lab.nothing_left();
     }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn a_pool_on_a_modelled_disk_ages_and_is_compared() {
+        needs!("virtual machines");
+        needs!("zfs");
+        let lab = Lab::new();
+        lab.run("age --fs zfs --size 256MiB --overwrites 0.6 --disk hdd-7200 --name d --work work");
+        let compared = lab.json("compare d --work work --repeat 1");
+        assert!(compared["pairs"][0]["aged"]["dynamic_layout_score"].is_f64(), "{compared}");
+        lab.nothing_left();
+    }
 }
 
 #[test]
