@@ -231,3 +231,72 @@ fn saved_trace_can_be_inspected_and_converted() {
     lab.refused("trace stat cut.parquet", "cut.parquet");
     lab.refused("trace show /dev/null", "/dev/null");
 }
+
+/// The live files are the same as without, and what is punched out of them is free.
+#[test]
+fn churn_leaves_holes_and_the_same_files() {
+    for (fs, size) in KINDS {
+        needs!(fs);
+        let lab = Lab::new();
+        let opts = if fs == "btrfs" { "--mkfs-opts=--mixed" } else { "" };
+        let age = |name: &str, churn: &str| {
+            lab.json(&format!(
+                "age --fs {fs} --size {size} {opts} --profile dabre --fullness 0.6 --seed 7 {churn} --name {name} --work work"
+            ))
+        };
+        let (plain, churned) = (age("plain", ""), age("churned", "--churn overwrite=0.3,punch=20%"));
+        assert_eq!(plain["reached"]["churn"], serde_json::Value::Null);
+        let churn = |what: &str| churned["reached"]["churn"][what].as_u64().unwrap();
+        let operations = churned["operations"].as_f64().unwrap();
+        for (what, share) in [("overwrites", 0.3), ("punches", 0.2)] {
+            let expected = operations * share / 0.5;
+            assert!(
+                (churn(what) as f64 - expected).abs() < 10.0,
+                "{fs}: {what} {} of {expected}",
+                churn(what)
+            );
+        }
+        assert!(churn("overwritten_bytes") > churn("overwrites") * 4096, "{fs}");
+        for same in ["operations", "live_files", "fullness", "age_rms_error"] {
+            assert_eq!(plain[same], churned[same], "{fs}: {same}");
+        }
+        assert_ne!(plain["trace_sha256"], churned["trace_sha256"]);
+        for aged in [&plain, &churned] {
+            assert_eq!((&aged["errors"], &aged["checker_clean"]), (&0.into(), &true.into()), "{fs}");
+        }
+        if fs == "ext4" {
+            let compared = lab.json("compare plain churned --repeat 1 --no-new-file --work work");
+            let differing = &compared["contrasts"][0]["differing"];
+            assert_eq!(differing[0]["fact"], "churn", "{differing}");
+        }
+        let image = |name: &str| lab.work().join(format!("{name}.img"));
+        assert_eq!(lab.list(&image("plain")), lab.list(&image("churned")), "{fs}");
+        let used = |name: &str| {
+            let mounted = Mounted::new(&image(name), lab.path());
+            let du = Command::new("du").args(["-s", "--block-size=512"]).arg(&mounted.dir).output().unwrap();
+            text(&du.stdout).split_whitespace().next().unwrap().parse::<u64>().unwrap()
+        };
+        let (plain, churned) = (used("plain"), used("churned"));
+        assert!(churned < plain * 9 / 10, "{fs}: {churned} of {plain} sectors are used with holes");
+        lab.nothing_left();
+    }
+}
+
+#[test]
+fn aging_with_churn_continues_after_a_kill() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let line = "age --churn overwrite=0.2,punch=0.1 --fullness 0.5 --profile pramod --every 50 --fs ext4 --size 128MiB --name c --work work";
+    lab.stopped(line, "round 100, aging").kill();
+    lab.clean_up();
+    let aged = lab.json(&format!("{line} --resume"));
+    assert_eq!((&aged["errors"], &aged["checker_clean"]), (&0.into(), &true.into()));
+    let planned = lab.json(&line.replace("--every 50", "--plan-only"));
+    for same in ["trace_sha256", "reached"] {
+        assert_eq!(planned[same], aged[same]);
+    }
+    let further = lab.json(&format!("{} --resume", line.replace("0.2,", "0.4,").replace("--every 50", "")));
+    let count = |aged: &serde_json::Value| aged["reached"]["churn"]["overwrites"].as_u64().unwrap();
+    assert!(count(&further) >= count(&aged), "counted over both parts");
+    lab.nothing_left();
+}

@@ -94,6 +94,45 @@ fn workloads_of_any_kind_age_a_file_system() {
 }
 
 #[test]
+fn new_files_fill_alternating_holes() {
+    needs!("ext4");
+    needs!("xfs");
+    for (fs, size) in [("ext4", "128MiB"), ("xfs", "320MiB")] {
+        let lab = Lab::new();
+        let mut free = Vec::new();
+        for round in [0, 100] {
+            let name = format!("r{round}");
+            let aged = lab.json(&format!(
+                "age --workload punched --rounds {round} --fs {fs} --size {size} --name {name} --work work"
+            ));
+            assert_eq!((&aged["workload"], &aged["checker_clean"]), (&"punched".into(), &true.into()));
+            free.push(lab.json(&format!("probe free-space work/{name}.img"))["extents"].as_u64().unwrap());
+            if round == 0 {
+                let layout = lab.json(&format!("probe layout work/{name}.img"));
+                let score = layout["scan_layout_score"].as_f64().unwrap();
+                assert!(score < 0.01, "{fs}: all blocks are apart, not {score}");
+            }
+        }
+        // Every other block of 70 % is a hole; new files take the free space behind the files, then holes.
+        assert!(free[0] > 10_000 && free[1] < free[0] * 3 / 4, "{fs}: {free:?} free extents");
+        lab.nothing_left();
+    }
+}
+
+#[test]
+fn mount_option_that_most_kernels_lack_is_explained() {
+    needs!("btrfs");
+    let lab = Lab::new();
+    let output =
+        lab.try_run("age --fs btrfs --size 128MiB --mount-opts fragment=all --overwrites 1 --work work");
+    let said = text(&output.stderr);
+    if !output.status.success() {
+        assert!(said.contains("fragment=all needs a kernel built with CONFIG_BTRFS_DEBUG"), "{said}");
+    }
+    lab.nothing_left();
+}
+
+#[test]
 fn profile_is_measured_on_the_way_and_resumes() {
     needs!("ext4");
     let lab = Lab::new();

@@ -1,6 +1,7 @@
 //! Parsers for argument values: sizes, times, shares and others.
 
 use bench::metadata::{SizeDistribution, WaitingFactor};
+use workload::Churn;
 
 pub use input::{size, time};
 
@@ -74,6 +75,24 @@ pub fn overwrites(text: &str) -> Result<f64, String> {
         Ok(overwrites) if overwrites > 0.0 && overwrites <= workload::MAX_OVERWRITES => Ok(overwrites),
         _ => Err(format!("must be a number above 0 and at most {}", workload::MAX_OVERWRITES)),
     }
+}
+
+/// Parses changes within live files: their shares of the operations, as in `overwrite=0.2,punch=0.1`.
+pub fn churn(text: &str) -> Result<Churn, String> {
+    let mut churn = Churn::default();
+    for part in text.split(',') {
+        let (kind, value) = assignment(part).map_err(|_| "give shares, as in overwrite=0.2,punch=0.1")?;
+        let of_kind = match kind.as_str() {
+            "overwrite" => &mut churn.overwrite,
+            "punch" => &mut churn.punch,
+            _ => return Err(format!("{kind:?} is neither overwrite nor punch")),
+        };
+        if *of_kind != 0.0 {
+            return Err(format!("{kind} is given twice"));
+        }
+        *of_kind = share(&value)?;
+    }
+    churn.check().map(|()| churn).map_err(|error| error.to_string())
 }
 
 /// Parses a point in time in seconds since 1970, before the year 10000.

@@ -107,6 +107,11 @@ pub trait FileSystem: Sync {
         &["noatime"]
     }
 
+    /// What a mount option needs that most kernels lack, if a kernel may refuse it for that reason alone.
+    fn option_needs(&self, _option: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Whether this program created the file system on `device`, so that it may be aged.
     fn is_ours(&self, device: &BlockDevice) -> Result<bool, Error> {
         Ok(device.is_ours()?)

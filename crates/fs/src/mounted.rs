@@ -26,7 +26,10 @@ impl Mounted {
         }
         Ok(match kind.fuse_server(device, options) {
             Some(spec) => Mounted::Served(ServedMount::new(session, spec)?),
-            None => Mounted::ByKernel(Mount::new(session, device, kind.mount_name(), options)?),
+            None => Mounted::ByKernel(
+                Mount::new(session, device, kind.mount_name(), options)
+                    .map_err(|error| explained(error, kind, options))?,
+            ),
         })
     }
 
@@ -52,5 +55,17 @@ impl Mounted {
             Mounted::Served(mount) => Ok(mount.unmount()?),
             Mounted::Pool(pool) => pool.unmount(),
         }
+    }
+}
+
+/// The error, with what the options need that this kernel may lack.
+fn explained(error: disk::Error, kind: &dyn FileSystem, options: &[String]) -> disk::Error {
+    let mut all = options.iter().flat_map(|options| options.split(','));
+    let needed = all.find_map(|option| Some((option, kind.option_needs(option)?)));
+    match (error, needed) {
+        (disk::Error::Mount { device, kind, why }, Some((option, needs))) => {
+            disk::Error::Mount { device, kind, why: format!("{why}; {option} needs {needs}") }
+        }
+        (error, _) => error,
     }
 }

@@ -72,6 +72,7 @@ fn conditions(profile: &str, capacity_bytes: u64) -> Conditions {
         fullness: 0.8,
         seed: 1,
         overwrites: None,
+        churn: None,
     }
 }
 

@@ -12,6 +12,7 @@ pub mod micro;
 mod parse;
 mod planner;
 pub mod profile;
+mod punched;
 mod random;
 pub mod snapshots;
 pub mod synthetic;
@@ -24,8 +25,9 @@ pub use error::Error;
 pub use interface::{Driver, Observer, Pinned, ResumePoint, Site, Start, Terms, Workload};
 pub use parse::{from_table, parse};
 pub use planner::{
-    AgingState, AgingStats, BLOCK_BYTES, Conditions, Fit, LiveFile, MAX_FULLNESS, MAX_OVERWRITES, Method,
-    OmittedBin, Plan, Planner, Segment, begin, resume,
+    AgingState, AgingStats, BLOCK_BYTES, Churn, ChurnStats, Conditions, Fit, LiveFile, MAX_FULLNESS,
+    MAX_OVERWRITES, Method, OmittedBin, Plan, Planner, Segment, begin, resume,
 };
+pub use punched::Punched;
 pub use trace_file::TraceFile;
 pub use traced::Traced;

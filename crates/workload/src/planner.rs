@@ -3,6 +3,7 @@
 
 mod apportion;
 mod calendar;
+mod churn;
 mod fit;
 mod greedy;
 mod planned;
@@ -11,6 +12,7 @@ mod sizes;
 mod targets;
 mod tree;
 
+pub use churn::{Churn, ChurnStats};
 pub use fit::Fit;
 pub use segments::{Segment, begin, resume};
 pub use sizes::BLOCK_BYTES;
@@ -51,6 +53,9 @@ pub struct Conditions {
     /// Bytes created over capacity during the whole aging, the filling included; `None` means the bound. With
     /// [`Method::Greedy`] the most: it ends when the ages fit.
     pub overwrites: Option<f64>,
+    /// Changes within live files, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub churn: Option<Churn>,
 }
 
 /// A bin of the size histogram that is omitted because its files do not fit.
@@ -103,6 +108,9 @@ pub struct AgingStats {
     pub fullness: f64,
     /// Live files.
     pub live_files: u64,
+    /// Changes within live files; `None` without [`Churn`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub churn: Option<ChurnStats>,
     /// Files by relative age.
     pub age: Fit,
     /// Files by size.
@@ -159,6 +167,7 @@ pub(crate) struct Counters {
     pub created_blocks: u64,
     pub created_bytes: u64,
     pub live_blocks: u64,
+    pub churn: ChurnStats,
 }
 
 impl Counters {

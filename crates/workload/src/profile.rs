@@ -13,7 +13,7 @@ pub use outcome::{ProfileOutcome, StoppedBy};
 pub use rank_group::follow;
 
 use crate::interface::last_of;
-use crate::{Conditions, Driver, Error, Method, Segment, Start, Workload};
+use crate::{Churn, Conditions, Driver, Error, Method, Segment, Start, Workload};
 use fs::VolumeConfig;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -33,6 +33,9 @@ pub struct ByProfile {
     /// Bytes created over capacity; by default the method decides.
     #[serde(default)]
     pub overwrites: Option<f64>,
+    /// Changes within live files, as shares of the operations; by default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub churn: Option<Churn>,
 }
 
 /// The fullness if neither the user nor the profile names one.
@@ -69,6 +72,7 @@ impl ByProfile {
             fullness: self.fullness.unwrap_or_else(by_default),
             seed,
             overwrites: self.overwrites,
+            churn: self.churn,
         }
     }
 }
@@ -77,7 +81,10 @@ impl ByProfile {
 impl Workload for ByProfile {
     fn check(&self, _seed: u64, rounds: &[u64]) -> Result<(), Error> {
         match last_of(rounds) {
-            0..=LAST_ROUND => Ok(self.profile.check()?),
+            0..=LAST_ROUND => {
+                self.churn.iter().try_for_each(Churn::check)?;
+                Ok(self.profile.check()?)
+            }
             last => Err(Error::Refused(format!(
                 "no round {last}: a round of a profile is a percentage of its operations"
             ))),

@@ -22,6 +22,13 @@ impl Random {
         ((u64::from(self.0.next_u32()) * n as u64) >> 32) as usize
     }
 
+    /// A whole number below `n`, of any size.
+    #[inline]
+    pub fn below_wide(&mut self, n: u64) -> u64 {
+        debug_assert!(n > 0);
+        ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+
     /// A fair coin.
     #[inline]
     pub fn coin(&mut self) -> bool {

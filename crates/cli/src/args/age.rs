@@ -5,6 +5,7 @@ use crate::units;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
+use workload::Churn;
 
 #[derive(Args)]
 pub struct Demo {
@@ -61,6 +62,11 @@ pub struct Age {
     /// Bytes to create, in multiples of the size, filling included [default: the least that the profile allows]
     #[arg(long, value_name = "N", value_parser = units::overwrites, conflicts_with = "workload")]
     pub overwrites: Option<f64>,
+    /// Change live files, in shares of the operations
+    ///
+    /// As in `overwrite=0.2,punch=0.1`: 20 % of the operations overwrite up to 16 blocks in place, and 10 % punch holes.
+    #[arg(long, value_name = "SHARES", value_parser = units::churn, conflicts_with_all = ["workload", "data"])]
+    pub churn: Option<Churn>,
     /// Stop after this time
     #[arg(long, value_name = "TIME", value_parser = units::time, conflicts_with = "workload")]
     pub time: Option<Duration>,

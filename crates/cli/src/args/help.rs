@@ -16,7 +16,18 @@ const AGE: Groups = &[
     (OPTIONS, &["fs", "size", "profile", "fullness", "seed", "work", "name", "resume", "plan_only", "json"]),
     (
         "Profiles",
-        &["method", "overwrites", "time", "fit", "threads", "data", "on_full", "no_fill", "save_trace"],
+        &[
+            "method",
+            "overwrites",
+            "churn",
+            "time",
+            "fit",
+            "threads",
+            "data",
+            "on_full",
+            "no_fill",
+            "save_trace",
+        ],
     ),
     ("Measuring on the way", &["every", "repeat"]),
     (
@@ -47,7 +58,7 @@ const AGE: Groups = &[
 
 const COMPARE: Groups = &[
     (OPTIONS, &["names", "fs", "agings", "size", "profile", "repeat", "disk", "work", "resume", "json"]),
-    ("Aging", &["fullness", "overwrites", "seed", "mkfs_opts", "mount_opts", "name"]),
+    ("Aging", &["fullness", "overwrites", "churn", "seed", "mkfs_opts", "mount_opts", "name"]),
     ("Measuring", &["reader", "no_new_file"]),
     ("Virtual machines", &["across", "kernel", "modules"]),
 ];

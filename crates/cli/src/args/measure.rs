@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
+use workload::Churn;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Reader {
@@ -196,6 +197,9 @@ pub struct AgeFirst {
     /// Bytes to create, in multiples of the size
     #[arg(long, value_name = "N", requires = "fs", value_parser = units::overwrites)]
     pub overwrites: Option<f64>,
+    /// Change live files, in shares of the operations
+    #[arg(long, value_name = "SHARES", requires = "fs", value_parser = units::churn)]
+    pub churn: Option<Churn>,
     /// Random seed of the first aging
     #[arg(long, value_name = "N", requires = "fs")]
     pub seed: Option<u64>,

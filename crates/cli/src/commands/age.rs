@@ -151,7 +151,14 @@ fn row(name: &str, value: String) -> Vec<String> {
 
 /// What an aging reaches.
 fn reached(aged: &ProfileResult) -> Vec<Vec<String>> {
-    vec![
+    let churn = aged.reached.churn.map(|churn| {
+        let changes = |count, bytes| format!("{count} times, {}", input::bytes(bytes));
+        [
+            row("overwritten in place", changes(churn.overwrites, churn.overwritten_bytes)),
+            row("holes punched", changes(churn.punches, churn.punched_bytes)),
+        ]
+    });
+    let mut rows = vec![
         row("operations", format!("{} ({} at the bound)", aged.operations, aged.bound_operations)),
         row("overwrites", format!("{:.2} ({:.2} at the bound)", aged.overwrites, aged.bound_overwrites)),
         row("live files", aged.live_files.to_string()),
@@ -161,7 +168,10 @@ fn reached(aged: &ProfileResult) -> Vec<Vec<String>> {
         row("depth error (rms)", format!("{:.2e}", aged.depth_rms_error)),
         row("fit (p-value)", format!("{:.3}", aged.fit_p_value)),
         row("trace", aged.trace_sha256.clone()),
-    ]
+    ];
+    let before_live_files = 2;
+    rows.splice(before_live_files..before_live_files, churn.into_iter().flatten());
+    rows
 }
 
 fn show_rounds(rounds: &RoundsResult) -> Result<()> {

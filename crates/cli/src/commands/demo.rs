@@ -94,6 +94,7 @@ fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem, number: u64) -> Res
         method: Method::Planned,
         fullness: Some(FULLNESS.min(kind.max_fullness(args.size))),
         overwrites: None,
+        churn: None,
     };
     let command = super::command_line();
     let spec = AgeSpec::new(&name, work.to_owned(), volume, Arc::new(workload), seed, &command);

@@ -204,6 +204,7 @@ impl Run<'_, '_> {
             method: self.task.method,
             fullness: Some(self.task.fullness),
             overwrites: Some(round as f64),
+            churn: None,
         };
         let volume = self.volume(&images.path().join(format!("{name}.img")))?;
         let work = images.path().to_owned();

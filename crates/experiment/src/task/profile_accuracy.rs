@@ -122,7 +122,7 @@ impl ProfileAccuracy {
         seed: u64,
     ) -> Conditions {
         let (method, overwrites) = (self.method, self.overwrites);
-        Conditions { method, profile, capacity_bytes, fullness, seed, overwrites }
+        Conditions { method, profile, capacity_bytes, fullness, seed, overwrites, churn: None }
     }
 }
 

@@ -58,6 +58,11 @@ impl FileSystem for Btrfs {
         &["noatime", "nodiscard"]
     }
 
+    /// With `fragment=` it allocates in pieces, for tests.
+    fn option_needs(&self, option: &str) -> Option<&'static str> {
+        option.starts_with("fragment=").then_some("a kernel built with CONFIG_BTRFS_DEBUG")
+    }
+
     fn min_size_bytes(&self) -> u64 {
         128 << 20
     }

@@ -49,6 +49,11 @@ impl FileSystem for F2fs {
         &["noatime", "nodiscard"]
     }
 
+    /// With `mode=fragment:segment` and `mode=fragment:block` it allocates in pieces, for tests.
+    fn option_needs(&self, option: &str) -> Option<&'static str> {
+        option.starts_with("mode=fragment:").then_some("Linux 5.16 or later")
+    }
+
     fn min_size_bytes(&self) -> u64 {
         128 << 20
     }

@@ -107,10 +107,12 @@ impl AgeSpec {
         Some(by.conditions(&self.volume, self.seed))
     }
 
-    /// How files get their data. If preallocated blocks have no location on disk, data must be written.
+    /// How files get their data. It must be written if preallocated blocks have no location on disk, or if files are changed in place:
+    /// that differs between written and preallocated blocks.
     pub(super) fn data(&self) -> Data {
         let located = fs::find(&self.volume.fs).ok().is_none_or(|kind| kind.fallocate_assigns_blocks());
-        if self.data == Data::Auto && !located { Data::Write } else { self.data }
+        let churns = self.workload.as_profile().is_some_and(|by| by.churn.is_some());
+        if self.data == Data::Auto && (churns || !located) { Data::Write } else { self.data }
     }
 
     /// The rules of an aging by a profile.

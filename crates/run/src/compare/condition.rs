@@ -53,6 +53,11 @@ impl Condition {
                 ("overwrites", conditions.overwrites.map_or_else(|| "least".to_owned(), |n| n.to_string())),
                 ("method", text(&conditions.method)),
             ]);
+            facts.extend(
+                conditions.churn.map(|churn| {
+                    ("churn", format!("{} overwritten, {} punched", churn.overwrite, churn.punch))
+                }),
+            );
         }
         let mut facts: Vec<(String, String)> =
             facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();

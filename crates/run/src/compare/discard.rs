@@ -50,7 +50,7 @@ mod tests {
         let volume = VolumeConfig::new(Location::Image(image.to_owned()), "ext4", 1 << 26);
         let method = workload::Method::Planned;
         let profile = profile::load("agrawal").unwrap();
-        let workload = ByProfile { profile, method, fullness: None, overwrites: None };
+        let workload = ByProfile { profile, method, fullness: None, overwrites: None, churn: None };
         AgeSpec::new("it", dir.to_owned(), volume, Arc::new(workload), 1, "")
     }
 

@@ -4,6 +4,7 @@
 //! its operations, which takes a fraction of a second per million.
 
 use crate::Error;
+use crate::planner::churn::Churned;
 use crate::planner::greedy::Greedy;
 use crate::planner::planned::Planned;
 use crate::planner::{AgingState, Conditions, Method, Planner};
@@ -48,8 +49,12 @@ pub fn resume(segments: &[Segment], conditions: &Conditions) -> Result<Box<dyn P
 }
 
 fn on(conditions: &Conditions, state: AgingState) -> Result<Box<dyn Planner>, Error> {
-    Ok(match conditions.method {
+    let planner: Box<dyn Planner> = match conditions.method {
         Method::Planned => Box::new(Planned::new(conditions, state)?),
         Method::Greedy => Box::new(Greedy::new(conditions, state)?),
+    };
+    Ok(match &conditions.churn {
+        Some(churn) => Box::new(Churned::new(planner, churn, conditions.seed)?),
+        None => planner,
     })
 }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::planner::apportion::largest_remainder;
 use crate::planner::calendar::Calendar;
 use crate::planner::sizes::{BLOCK_BYTES, Sizes};
-use crate::planner::{AgingStats, Conditions, Counters, Fit, LiveFile, MAX_OVERWRITES, Plan};
+use crate::planner::{AgingStats, ChurnStats, Conditions, Counters, Fit, LiveFile, MAX_OVERWRITES, Plan};
 use profile::{AgeHistogram, DepthHistogram};
 
 /// Targets of an aging.
@@ -138,6 +138,7 @@ impl Targets {
             created_bytes: counters.created_bytes,
             fullness: over_capacity(counters.live_blocks),
             live_files,
+            churn: (counters.churn != ChurnStats::default()).then_some(counters.churn),
             age: self.age_fit(age),
             size: Fit { label: self.size_label.clone(), target: self.sizes.share.clone(), count: size },
             depth: Fit {

@@ -65,6 +65,7 @@ fn profiles() {
                 fullness: 0.6,
                 seed: SEED,
                 overwrites: Some(2.0),
+                churn: None,
             };
             let mut planner = begin(&conditions).unwrap();
             golden.add(&format!("{method:?} {name}"), |batch| planner.next_batch(batch).unwrap());

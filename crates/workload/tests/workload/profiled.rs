@@ -102,6 +102,7 @@ fn conditions(name: &str, capacity_bytes: u64, seed: u64) -> Conditions {
         fullness: 0.8,
         seed,
         overwrites: None,
+        churn: None,
     }
 }
 

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail};
 use run::{AgeSpec, Location, MeasureRounds, VolumeConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use workload::Workload;
 use workload::profile::ByProfile;
+use workload::{Churn, Workload};
 
 /// Device models of the reported times, in addition to the modelled disk that holds the file system.
 const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];
@@ -137,6 +137,7 @@ pub struct AgeOptions<'a> {
     pub profile: Option<&'a str>,
     pub fullness: Option<f64>,
     pub overwrites: Option<f64>,
+    pub churn: Option<Churn>,
     pub seed: u64,
     /// Whether the file system is removed after the comparison.
     pub replicate: bool,
@@ -151,6 +152,7 @@ impl AgeOptions<'_> {
             method: workload::Method::Planned,
             fullness: self.fullness,
             overwrites: self.overwrites,
+            churn: self.churn,
         });
         let seed = self.seed;
         let name = match self.name {

@@ -68,6 +68,7 @@ fn profile(age: &Age) -> Result<ByProfile> {
         },
         fullness: age.fullness,
         overwrites: age.overwrites,
+        churn: age.churn,
     })
 }
 

@@ -34,6 +34,7 @@ pub fn agings(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<AgeSpec>> {
                         profile: first.profile.as_deref(),
                         fullness: first.fullness,
                         overwrites: first.overwrites,
+                        churn: first.churn,
                         seed,
                         replicate: seed != first_seed,
                     };
