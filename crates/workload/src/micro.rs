@@ -20,7 +20,7 @@ use crate::Error;
 pub const LAST_ROUND: u64 = 100;
 
 /// Rejects a round outside the published range.
-fn check_round(round: u64) -> Result<(), Error> {
+pub(crate) fn check_round(round: u64) -> Result<(), Error> {
     match round {
         0..=LAST_ROUND => Ok(()),
         _ => Err(Error::Conditions(format!("no round {round}: rounds go from 0 to {LAST_ROUND}"))),

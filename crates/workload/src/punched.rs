@@ -2,6 +2,7 @@
 //! `punch-alternating` of xfstests, and new files that must fit into the holes.
 
 use crate::interface::last_of;
+use crate::micro::{LAST_ROUND, check_round};
 use crate::traced::{apply, options};
 use crate::{Driver, Error, Site, Start, Workload};
 use replay::Replay;
@@ -30,18 +31,13 @@ impl Default for Punched {
     }
 }
 
-/// The last round.
-const LAST_ROUND: u64 = 100;
-
 /// Parameters up to this size cannot overflow, and no file system has larger files.
 const MAX_BYTES: u64 = 1 << 40;
 
 impl Punched {
     fn check(&self, round: u64) -> Result<(), Error> {
+        check_round(round)?;
         let Punched { fullness, file_bytes, unit_bytes, new_file_bytes } = *self;
-        if round > LAST_ROUND {
-            return Err(Error::Conditions(format!("no round {round}: rounds go from 0 to {LAST_ROUND}")));
-        }
         if !(fullness > 0.0 && fullness <= crate::MAX_FULLNESS) {
             return Err(Error::Conditions(format!(
                 "a fullness of {fullness} is impossible; use one above 0 and at most {}",

@@ -58,7 +58,7 @@ impl Random {
     /// True with probability `part`/`whole`; `whole` may exceed 2³².
     #[inline]
     pub fn chance(&mut self, part: u64, whole: u64) -> bool {
-        ((u128::from(self.0.next_u64()) * u128::from(whole)) >> 64) < u128::from(part)
+        self.below_wide(whole) < part
     }
 
     /// Shuffles randomly (Fisher-Yates).

@@ -151,16 +151,18 @@ fn row(name: &str, value: String) -> Vec<String> {
 
 /// What an aging reaches.
 fn reached(aged: &ProfileResult) -> Vec<Vec<String>> {
-    let churn = aged.reached.churn.map(|churn| {
-        let changes = |count, bytes| format!("{count} times, {}", input::bytes(bytes));
-        [
-            row("overwritten in place", changes(churn.overwrites, churn.overwritten_bytes)),
-            row("holes punched", changes(churn.punches, churn.punched_bytes)),
-        ]
-    });
     let mut rows = vec![
         row("operations", format!("{} ({} at the bound)", aged.operations, aged.bound_operations)),
         row("overwrites", format!("{:.2} ({:.2} at the bound)", aged.overwrites, aged.bound_overwrites)),
+    ];
+    if let Some(churn) = &aged.reached.churn {
+        let changes = |count, bytes| format!("{count} times, {}", input::bytes(bytes));
+        rows.extend([
+            row("overwritten in place", changes(churn.overwrites, churn.overwritten_bytes)),
+            row("holes punched", changes(churn.punches, churn.punched_bytes)),
+        ]);
+    }
+    rows.extend([
         row("live files", aged.live_files.to_string()),
         row("fullness", format!("{:.4}", aged.fullness)),
         row("age error (rms)", format!("{:.2e}", aged.age_rms_error)),
@@ -168,9 +170,7 @@ fn reached(aged: &ProfileResult) -> Vec<Vec<String>> {
         row("depth error (rms)", format!("{:.2e}", aged.depth_rms_error)),
         row("fit (p-value)", format!("{:.3}", aged.fit_p_value)),
         row("trace", aged.trace_sha256.clone()),
-    ];
-    let before_live_files = 2;
-    rows.splice(before_live_files..before_live_files, churn.into_iter().flatten());
+    ]);
     rows
 }
 

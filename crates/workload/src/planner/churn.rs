@@ -38,7 +38,7 @@ pub struct ChurnStats {
 /// The largest share of the operations that can change files in place: the others make the files.
 const MAX_SHARE: f64 = 0.95;
 
-/// The most blocks that are changed at once: 64 KiB, four pages of a common database.
+/// The most blocks that are changed at once: 64 KiB, four pages of InnoDB.
 const MAX_BLOCKS: usize = 16;
 
 impl Churn {
@@ -278,9 +278,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain list of the live blocks, in the order of the slots.
         #[test]
-        fn every_live_block_is_equally_likely(sizes in prop::collection::vec(0u64..40_000, 1..60), gone in prop::collection::vec(0usize..60, 0..60)) {
+        fn only_live_blocks_are_picked(sizes in prop::collection::vec(0u64..40_000, 1..60), gone in prop::collection::vec(0usize..60, 0..60)) {
             let mut files = LiveBlocks::default();
             let mut live = HashMap::new();
             for (number, &size) in sizes.iter().enumerate() {
