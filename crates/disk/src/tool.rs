@@ -4,7 +4,7 @@ use crate::error::{Error, IoContext};
 use crate::observe::{in_words, observed};
 use rustix::fs::Access;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A command with English messages and without standard input.
@@ -16,9 +16,16 @@ pub fn command(name: &str) -> Command {
 
 /// Checks that the program `name` is installed, before starting work that needs it later.
 pub fn require_tool(name: &str, package: &'static str) -> Result<(), Error> {
-    let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
-        .any(|dir| rustix::fs::access(dir.join(name), Access::EXEC_OK).is_ok());
-    if found { Ok(()) } else { Err(Error::MissingTool { tool: name.to_owned(), package }) }
+    find_tool(name, package).map(drop)
+}
+
+/// The path of a program on the PATH.
+pub fn find_tool(name: &str, package: &'static str) -> Result<PathBuf, Error> {
+    let dirs = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&dirs)
+        .map(|dir| dir.join(name))
+        .find(|path| rustix::fs::access(path, Access::EXEC_OK).is_ok());
+    found.ok_or_else(|| Error::MissingTool { tool: name.to_owned(), package })
 }
 
 /// Runs `command` to completion. If the program is missing, the error names its Debian package.

@@ -142,7 +142,9 @@ impl VolumeConfig {
         } else if file.file_type().is_block_device() {
             (Location::Device(absolute), detect(path)?, BlockDevice::open(path)?.size_bytes())
         } else if file.is_file() {
-            (Location::Image(absolute), detect(path)?, file.len())
+            // In a machine with a virtual clock, what is in the image is in its memory.
+            let kind = detect(&vm::attached_disk(&absolute).unwrap_or_else(|| path.to_owned()))?;
+            (Location::Image(absolute), kind, file.len())
         } else {
             return Err(Error::NotAVolume(path.to_owned()));
         };

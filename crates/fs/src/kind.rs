@@ -319,6 +319,11 @@ fn missing<T>(install_hint: Option<&'static str>, result: Result<T, disk::Error>
     })
 }
 
+/// The kernel modules that it needs; none if a server of this program mounts it through FUSE.
+pub fn modules(kind: &dyn FileSystem) -> Vec<&'static str> {
+    if kind.fuse_server(Path::new("/"), &[]).is_some() { Vec::new() } else { kind.modules() }
+}
+
 /// Whether this machine's kernel can mount it, or a server can through FUSE.
 pub fn can_mount(kind: &dyn FileSystem) -> bool {
     if kind.fuse_server(Path::new("/"), &[]).is_some() {

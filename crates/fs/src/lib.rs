@@ -25,7 +25,8 @@ pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;
 pub use error::Error;
 pub use kind::{
-    FileSystem, INODES_PER_GROUP, Kind, can_mount, find, kinds, memory_limit_note, ready, require_tools,
+    FileSystem, INODES_PER_GROUP, Kind, can_mount, find, kinds, memory_limit_note, modules, ready,
+    require_tools,
 };
 pub use target::{CheckReport, Target, can_make, check, make, open};
 pub use walk::walk;

@@ -21,7 +21,7 @@ pub enum Disk {
     /// An image through a loop device.
     Loop { image: Image, device: LoopDevice },
     /// An image that is persistent memory of this virtual machine.
-    Memory { device: BlockDevice },
+    Memory { device: BlockDevice, read_ahead: ReadAhead },
     /// A block device.
     Device { device: BlockDevice, read_ahead: ReadAhead },
     /// A modelled disk through a loop device, which is detached first.
@@ -36,9 +36,14 @@ impl Disk {
         image: Image,
         config: &VolumeConfig,
     ) -> Result<Disk, Error> {
-        if kind.in_persistent_memory() {
-            let device = vm::persistent_memory(image.path())?;
-            return Ok(Disk::Memory { device: BlockDevice::open(&device)? });
+        let memory = match vm::attached_disk(image.path()) {
+            None if kind.in_persistent_memory() => Some(vm::persistent_memory(image.path())?),
+            attached => attached,
+        };
+        if let Some(device) = memory {
+            let device = BlockDevice::open(&device)?;
+            let read_ahead = ReadAhead::set(device.devno(), config.read_ahead_kb)?;
+            return Ok(Disk::Memory { device, read_ahead });
         }
         let attach =
             if only_reads(&config.mount_opts) { LoopDevice::attach_read_only } else { LoopDevice::attach };
@@ -76,8 +81,7 @@ impl Disk {
     fn hold_read_ahead(&self) -> Result<(), Error> {
         match self {
             Disk::Loop { device, .. } | Disk::Modelled { device, .. } => device.hold_read_ahead()?,
-            Disk::Device { read_ahead, .. } => read_ahead.hold()?,
-            Disk::Memory { .. } => {}
+            Disk::Device { read_ahead, .. } | Disk::Memory { read_ahead, .. } => read_ahead.hold()?,
         }
         Ok(())
     }
@@ -85,14 +89,14 @@ impl Disk {
     fn path(&self) -> &Path {
         match self {
             Disk::Loop { device, .. } | Disk::Modelled { device, .. } => device.device(),
-            Disk::Device { device, .. } | Disk::Memory { device } => device.path(),
+            Disk::Device { device, .. } | Disk::Memory { device, .. } => device.path(),
         }
     }
 
     fn devno(&self) -> (u32, u32) {
         match self {
             Disk::Loop { device, .. } | Disk::Modelled { device, .. } => device.devno(),
-            Disk::Device { device, .. } | Disk::Memory { device } => device.devno(),
+            Disk::Device { device, .. } | Disk::Memory { device, .. } => device.devno(),
         }
     }
 }
@@ -293,7 +297,7 @@ impl Target for Volume {
     }
 
     fn makes_requests(&self) -> bool {
-        !self.kind.in_persistent_memory()
+        !matches!(self.disk, Disk::Memory { .. })
     }
 
     fn supports_fiemap(&self) -> bool {

@@ -59,8 +59,8 @@ pub enum Error {
         /// The cause and the remedy.
         why: String,
     },
-    /// Ctrl-C before the command started.
-    #[error("interrupted while the virtual machine booted")]
+    /// Ctrl-C before the command started, or in a machine with a virtual clock.
+    #[error("interrupted; the virtual machine was stopped")]
     Interrupted,
 }
 

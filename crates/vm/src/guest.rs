@@ -4,6 +4,7 @@
 use crate::guest_environment::VARIABLE;
 use crate::job::{FILE, Job, PROGRAM, ROOT_TAG, module_file, port};
 use crate::talk::{HEARTBEAT_INTERVAL, INTERRUPT, Message};
+use crate::virtual_time::guest as virtual_time;
 use rustix::fs::sync;
 use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_move};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, chdir, chroot, kill_process, wait};
@@ -22,7 +23,7 @@ use std::time::Duration;
 const SHARED: &str = "trans=virtio,version=9p2000.L,msize=512000,cache=mmap";
 
 /// The run directory of the command, which records its mounts etc.; they end with the machine.
-const RUN_DIR: &str = "/dev/senesce";
+pub const RUN_DIR: &str = "/dev/senesce";
 
 /// The mount point of the new root.
 const ROOT: &str = "/root";
@@ -49,11 +50,12 @@ fn work() -> Result<(), String> {
     for (kind, dir) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
         mounted(kind, kind, Path::new(dir), "")?;
     }
+    if virtual_time::is_asked_for() {
+        return virtual_time::work();
+    }
     let job = std::fs::read(FILE).map_err(|e| format!("reading {FILE}: {e}"))?;
     let job: Job = serde_json::from_slice(&job).map_err(|e| format!("{FILE}: {e}"))?;
-    for (index, name) in job.modules.iter().enumerate() {
-        load(&module_file(index, name)).map_err(|e| format!("loading module {name}: {e}"))?;
-    }
+    load_modules(&job.modules)?;
     let [mut talk, out, err] = [find_port(port::TALK)?, find_port(port::OUT)?, find_port(port::ERR)?];
     let said =
         make_root(&job).and_then(|()| carry_out(&job, &talk, out, err)).unwrap_or_else(Message::Failed);
@@ -62,10 +64,18 @@ fn work() -> Result<(), String> {
     writeln!(talk, "{said}").map_err(|e| format!("reporting the end of the command: {e}"))
 }
 
-fn mounted(kind: &str, source: &str, dir: &Path, data: &str) -> Result<(), String> {
+pub fn mounted(kind: &str, source: &str, dir: &Path, data: &str) -> Result<(), String> {
     let data = CString::new(data).expect("mount options contain no NUL");
     mount(source, dir, kind, MountFlags::empty(), Some(data.as_c_str()))
         .map_err(|e| format!("mounting {kind} on {}: {e}", dir.display()))
+}
+
+/// Loads modules in this order.
+pub fn load_modules(modules: &[String]) -> Result<(), String> {
+    for (index, name) in modules.iter().enumerate() {
+        load(&module_file(index, name)).map_err(|e| format!("loading module {name}: {e}"))?;
+    }
+    Ok(())
 }
 
 fn load(path: &str) -> io::Result<()> {
@@ -120,13 +130,17 @@ fn make_root(job: &Job) -> Result<(), String> {
     }
     // Some kernels lack these file systems; programs that need them report the error.
     let _ = mounted("tracefs", "tracefs", &in_root(Path::new("/sys/kernel/tracing")), "");
-    let groups = in_root(Path::new("/sys/fs/cgroup"));
-    let _ = mounted("cgroup2", "cgroup2", &groups, "");
-    // Memory limits are for children of the root group.
-    let _ = write(groups.join("cgroup.subtree_control"), "+memory");
+    let _ = memory_limits(&in_root(Path::new("/sys/fs/cgroup")));
     let entered =
         chdir(ROOT).and_then(|()| mount_move(".", "/")).and_then(|()| chroot(".")).and_then(|()| chdir("/"));
     entered.map_err(|e| format!("entering the root of the host: {e}"))
+}
+
+/// Makes memory limits possible, at the usual place `groups`.
+pub fn memory_limits(groups: &Path) -> Result<(), String> {
+    mounted("cgroup2", "cgroup2", groups, "")?;
+    // Limits are for children of the root group.
+    write(groups.join("cgroup.subtree_control"), "+memory").map_err(|e| e.to_string())
 }
 
 /// Runs the command to its end.

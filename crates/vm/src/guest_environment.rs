@@ -2,6 +2,7 @@
 
 use crate::{Accelerator, Kernel};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The environment variable with the information.
 pub const VARIABLE: &str = "SENESCE_VM";
@@ -15,12 +16,16 @@ pub struct GuestEnvironment {
     pub accelerator: Accelerator,
     /// The kernel, with host paths.
     pub kernel: Kernel,
+    /// The paths of the disks in persistent memory, if its clock counts instructions.
+    #[serde(default)]
+    pub disks: Vec<PathBuf>,
 }
 
 impl GuestEnvironment {
-    /// A short description: `QEMU 7.2.22, tcg`.
+    /// A short description: `QEMU 7.2.22, tcg`, or `QEMU 7.2.22, tcg, virtual clock`.
     pub fn description(&self) -> String {
-        format!("QEMU {}, {}", self.qemu, self.accelerator.name())
+        let clock = if self.disks.is_empty() { "" } else { ", virtual clock" };
+        format!("QEMU {}, {}{clock}", self.qemu, self.accelerator.name())
     }
 }
 

@@ -13,44 +13,61 @@ const LIBRARIES: &str = "lib";
 /// Writes the archive.
 pub fn write(to: impl Write, job: &Job, modules: &[(String, Vec<u8>)]) -> std::result::Result<(), Error> {
     let program = &job.program;
-    let parts = || -> Result<_> { Ok((std::fs::read(program)?, libraries(program)?)) };
-    let (code, libraries) = parts().map_err(Error::io("reading", program))?;
-    let job = serde_json::to_vec(job).expect("plain data serializes");
-    write_all(to, &code, &libraries, &job, modules)
-        .map_err(Error::io("writing the root of the machine for", program))
+    let write = || -> Result<()> {
+        let mut base = Base::begin(to, &["shm"])?;
+        libraries(program)?.iter().try_for_each(|path| base.library(path))?;
+        base.program_and_modules(program, modules)?;
+        base.cpio.file(&FILE[1..], &serde_json::to_vec(job).expect("plain data serializes"))?;
+        base.end()
+    };
+    write().map_err(Error::io("writing the root of the machine for", program))
 }
 
-fn write_all(
-    to: impl Write,
-    code: &[u8],
-    libraries: &[PathBuf],
-    job: &[u8],
-    modules: &[(String, Vec<u8>)],
-) -> Result<()> {
-    let mut cpio = Cpio::new(BufWriter::new(to));
-    for dir in [LIBRARIES, "usr", "proc", "sys", "dev", "root", "shm", &MODULES[1..]] {
-        cpio.dir(dir)?;
-    }
-    for link in ["lib64", "usr/lib", "usr/lib64"] {
-        cpio.link(link, "/lib")?;
-    }
-    for path in libraries {
-        let name = file_name(path);
-        cpio.file(&format!("{LIBRARIES}/{name}"), &std::fs::read(path)?)?;
-        for link in links_to(path)? {
-            cpio.link(&format!("{LIBRARIES}/{link}"), &name)?;
+/// What is in every archive.
+pub struct Base<W: Write> {
+    pub cpio: Cpio<BufWriter<W>>,
+}
+
+impl<W: Write> Base<W> {
+    /// Starts an archive with these directories besides the usual ones.
+    pub fn begin(to: W, dirs: &[&str]) -> Result<Base<W>> {
+        let mut cpio = Cpio::new(BufWriter::new(to));
+        for dir in [LIBRARIES, "usr", "proc", "sys", "dev", "root", &MODULES[1..]].iter().chain(dirs) {
+            cpio.dir(dir)?;
         }
+        for link in ["lib64", "usr/lib", "usr/lib64"] {
+            cpio.link(link, "/lib")?;
+        }
+        Ok(Base { cpio })
     }
-    cpio.file(&PROGRAM[1..], code)?;
-    cpio.file(&FILE[1..], job)?;
-    for (index, (name, data)) in modules.iter().enumerate() {
-        cpio.file(&module_file(index, name)[1..], data)?;
+
+    /// Adds a library and its symbolic links.
+    pub fn library(&mut self, path: &Path) -> Result<()> {
+        let name = file_name(path);
+        self.cpio.file(&format!("{LIBRARIES}/{name}"), &std::fs::read(path)?)?;
+        for link in links_to(path)? {
+            self.cpio.link(&format!("{LIBRARIES}/{link}"), &name)?;
+        }
+        Ok(())
     }
-    cpio.end()?.into_inner()?.flush()
+
+    /// Adds this program and the modules.
+    pub fn program_and_modules(&mut self, program: &Path, modules: &[(String, Vec<u8>)]) -> Result<()> {
+        self.cpio.file(&PROGRAM[1..], &std::fs::read(program)?)?;
+        for (index, (name, data)) in modules.iter().enumerate() {
+            self.cpio.file(&module_file(index, name)[1..], data)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the archive.
+    pub fn end(self) -> Result<()> {
+        self.cpio.end()?.into_inner()?.flush()
+    }
 }
 
 /// The library files of this process, including the dynamic loader.
-fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
+pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let maps = std::fs::read_to_string("/proc/self/maps")?;
     Ok(libraries_in(&maps, &std::env::current_exe()?, program))
 }
@@ -83,7 +100,7 @@ fn links_to(library: &Path) -> Result<Vec<String>> {
     Ok(links)
 }
 
-fn file_name(path: &Path) -> String {
+pub fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

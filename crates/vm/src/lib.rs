@@ -23,6 +23,7 @@ mod modules;
 mod qemu;
 mod run;
 mod talk;
+mod virtual_time;
 mod watch;
 
 pub use error::{Error, setup_part};
@@ -32,3 +33,7 @@ pub use kernel::{Kernel, kernels_dir};
 pub use memory::persistent_memory;
 pub use qemu::{Accelerator, qemu_version};
 pub use run::{Task, TaskOutput, run};
+pub use virtual_time::{
+    AttachedDisk, VIRTUAL_TIME_MEMORY_BYTES, VIRTUAL_TIME_MODULES, VirtualTimeOutput, VirtualTimeTask,
+    attached_disk, has_virtual_clock, run_in_virtual_time,
+};

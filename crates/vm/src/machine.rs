@@ -50,7 +50,7 @@ impl Machine<'_> {
         let channels = Channels::open().map_err(fail).map_err(starting)?;
         let (ours, theirs) = channels;
         let child = self.start(accelerator, &theirs).map_err(starting)?;
-        let mut qemu = Process { child };
+        let mut qemu = Process::new(child);
         memory::serve(ours.asked, ours.monitor, self.task.writable.to_vec());
         // Otherwise QEMU's ends would stay open after QEMU exits.
         drop(theirs);
@@ -90,6 +90,7 @@ impl Machine<'_> {
                 qemu: self.qemu.clone(),
                 accelerator,
                 kernel: self.task.kernel.clone(),
+                disks: Vec::new(),
             },
         };
         let initramfs = memory_file("initramfs")?;
@@ -123,7 +124,7 @@ impl Machine<'_> {
 
 /// Makes `command` die when this thread ends in any way, and inherit these file descriptors. Ctrl-C does not
 /// reach it: this process handles it and signals the command inside.
-fn dies_with_us(command: &mut Command, inherits: Vec<RawFd>) {
+pub fn dies_with_us(command: &mut Command, inherits: Vec<RawFd>) {
     command.process_group(0);
     let parent = getpid();
     let prepare = move || {
@@ -195,13 +196,17 @@ impl Channels {
 }
 
 /// The QEMU process, killed on drop.
-struct Process {
-    child: Child,
+pub struct Process {
+    pub child: Child,
 }
 
 impl Process {
+    pub fn new(child: Child) -> Process {
+        Process { child }
+    }
+
     /// Waits a while if the process is about to exit on its own, then kills it.
-    fn end(&mut self, by_itself: bool) {
+    pub fn end(&mut self, by_itself: bool) {
         if by_itself {
             let _ = disk::wait_timeout(&mut self.child, POWER_OFF);
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const PROGRAM: &str = "qemu-system-x86_64";
+pub const PROGRAM: &str = "qemu-system-x86_64";
 const PACKAGE: &str = "qemu-system-x86";
 
 /// The accelerator of a machine.
@@ -142,12 +142,17 @@ impl Qemu<'_> {
 
 /// Shares `dir` with the machine under the name `tag`, with the permissions of this user.
 fn share(command: &mut Command, tag: &str, dir: &Path, how: &str) {
-    // QEMU requires a comma in a value to be doubled.
-    let dir = dir.to_string_lossy().replace(',', ",,");
+    let dir = value(dir);
     command.arg("-fsdev").arg(format!("local,id={tag},path={dir},security_model=none,multidevs=remap{how}"));
     command.arg("-device").arg(format!("virtio-9p-pci,fsdev={tag},mount_tag={tag}"));
 }
 
-fn inherited(fd: RawFd) -> String {
+/// A path as the value of an option, in which a comma is doubled.
+pub fn value(path: &Path) -> String {
+    path.to_string_lossy().replace(',', ",,")
+}
+
+/// The path of an inherited file.
+pub fn inherited(fd: RawFd) -> String {
     format!("/proc/self/fd/{fd}")
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const MODULES: [&str; 6] = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "loop", "fuse"];
 
 /// Modules with the checksum algorithms of file systems, for kernels that have these as modules.
-const CHECKSUMS: [&str; 2] = ["crc32c_generic", "crc32_generic"];
+pub const CHECKSUMS: [&str; 2] = ["crc32c_generic", "crc32_generic"];
 
 /// A command to run in a machine.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ fn virtualizes(cpuinfo: &str) -> bool {
 }
 
 /// The kernel to boot, uncompressed if possible.
-fn kernel(path: &Path) -> Result<File, Error> {
+pub fn kernel(path: &Path) -> Result<File, Error> {
     let image = input::read(path).map_err(Error::io("reading the kernel", path))?;
     let mut file = memory_file("kernel")?;
     file.write_all(uncompressed(&image).as_ref().unwrap_or(&image))

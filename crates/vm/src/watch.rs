@@ -134,7 +134,7 @@ impl Console {
         Console { said, reader }
     }
 
-    fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         text(&self.said).is_empty()
     }
 
