@@ -43,5 +43,6 @@ mod stores;
 mod strange_images;
 mod terminal;
 mod verify;
+mod virtual_time;
 mod workloads;
 mod zfs;

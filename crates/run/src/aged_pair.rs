@@ -20,7 +20,8 @@ use crate::throughput::{Rates, Ratios};
 use crate::work::Work;
 use disk::{Model, Session};
 use fs::{Location, Target, VolumeConfig};
-use open::{Found, Opened, check_device};
+pub(crate) use open::Found;
+use open::{Opened, check_device};
 use recording::Recording;
 use results::{Measure, Measurement, NewRun, RunId, Store, Watch};
 use serde::Serialize;
@@ -86,7 +87,7 @@ pub struct OpenPair<'a> {
 }
 
 /// The name of a side for users.
-pub fn named(subject: &'static str) -> &'static str {
+pub fn named(subject: &str) -> &str {
     if subject.is_empty() { "alone" } else { subject }
 }
 
@@ -122,7 +123,7 @@ pub fn measure<T>(
 }
 
 /// The run to record under: a new one, or the last incomplete one with the same parameters. It describes how its file system was aged.
-fn begin(store: &Store, plan: &RunPlan, found: &Found) -> Result<RunId, Error> {
+pub(crate) fn begin(store: &Store, plan: &RunPlan, found: &Found) -> Result<RunId, Error> {
     let (name, manifest) = (found.name(), found.manifest());
     let mut parameters = plan.parameters.clone();
     if let Some(manifest) = manifest {

@@ -2,11 +2,14 @@
 
 mod import;
 mod on;
+pub(crate) mod virtual_time;
 
 pub use import::{ImportedFile, import_metadata};
 pub use on::{OnAged, PhasePair, metadata_on, metadata_side};
+pub use virtual_time::{MetadataJob, PhaseRatios, VirtualMetadataOutcome, metadata_in_virtual_time};
 
 use crate::Error;
+use crate::virtual_time::VirtualTimeSpec;
 use crate::work::Work;
 use bench::memory::{self, OccupiedMemory};
 use bench::metadata::{self, Interface, Launch, Phase, PhaseOutcome, Task};
@@ -14,7 +17,7 @@ use disk::{MemoryLimit, Session};
 use ranks::Group;
 use results::measures::{self, MeasureInstance};
 use results::{Measurement, NewRun, RunId, Store, Watch};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -33,16 +36,23 @@ pub struct MetadataSpec {
     pub free_memory_between_bytes: Option<u64>,
     /// Memory limit for all ranks together, including their caches, by a control group.
     pub memory_bytes: Option<u64>,
-    /// Command that starts a rank as a process.
-    pub rank_command: fn() -> Command,
-    /// Command that starts a run in a separate process.
-    pub subprocess: fn() -> Command,
+    /// The commands of other processes.
+    pub commands: RankCommands,
     /// The full command line, for the record.
     pub command: String,
 }
 
+/// The commands that start other processes of the benchmark.
+#[derive(Clone, Copy)]
+pub struct RankCommands {
+    /// Starts a rank.
+    pub rank: fn() -> Command,
+    /// Starts a run of all ranks.
+    pub subprocess: fn() -> Command,
+}
+
 /// The result of the metadata benchmark.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MetadataOutcome {
     /// Name of the run.
     pub name: String,
@@ -57,7 +67,7 @@ pub struct MetadataOutcome {
 }
 
 /// A limit on memory.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Memory {
     /// The mechanism.
     pub by: MemoryBy,
@@ -68,7 +78,7 @@ pub struct Memory {
 }
 
 /// The mechanism of a memory limit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryBy {
     /// Occupies memory of the machine, as published.
@@ -116,7 +126,7 @@ fn recorded(
     watch: &mut dyn Watch,
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<MetadataOutcome, Error> {
-    let run = store.map(|store| begin(store, spec)).transpose()?;
+    let run = store.map(|store| begin(store, spec, None)).transpose()?;
     let mut recorded = store.map(|store| store.record_progress(&mut *watch));
     let watch: &mut dyn Watch = match &mut recorded {
         Some(recorded) => recorded,
@@ -170,11 +180,11 @@ fn limited(
             metadata::run(&task.settings, group, interface, task.run_info.as_deref(), interrupted, recorder)
         }
         (None, Some(group)) => {
-            let mut command = (spec.subprocess)();
+            let mut command = (spec.commands.subprocess)();
             group.confine(&mut command)?;
             metadata::run_in_subprocess(&mut command, task, interrupted, recorder)
         }
-        (None, None) => Launch { task, interrupted, rank_command: &spec.rank_command }.run(recorder),
+        (None, None) => Launch { task, interrupted, rank_command: &spec.commands.rank }.run(recorder),
     };
     // An error of the store is more specific than the resulting abort of the run.
     recorder.failed.take().map_or(done.map_err(bench_error), Err)?;
@@ -182,7 +192,11 @@ fn limited(
     Ok(memory)
 }
 
-fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, results::Error> {
+fn begin(
+    store: &Store,
+    spec: &MetadataSpec,
+    virtual_time: Option<&VirtualTimeSpec>,
+) -> Result<RunId, results::Error> {
     store.begin(&NewRun {
         kind: "metadata",
         name: &spec.name,
@@ -195,6 +209,7 @@ fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, results::Error> {
             "free_memory_bytes": spec.free_memory_bytes,
             "free_memory_between_bytes": spec.free_memory_between_bytes,
             "memory_bytes": spec.memory_bytes,
+            "virtual_time": virtual_time.map(VirtualTimeSpec::parameters),
         }),
     })
 }

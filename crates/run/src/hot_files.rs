@@ -105,7 +105,7 @@ pub struct HotFilesSide {
 pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesOutcome, Error> {
     let (heat, restored) = match &spec.on {
         Subject::Aged { work, name } => of_aged(&Manifest::load_aged(work, name)?, spec.chosen)?,
-        Subject::Alone { .. } => {
+        Subject::Alone { .. } | Subject::Disposable(_) => {
             let usual = Chosen::Days { days: PUBLISHED_DAYS, now_unix_s: None };
             (heat(spec.chosen.unwrap_or(usual), FileTime::Modified), false)
         }

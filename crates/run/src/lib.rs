@@ -31,12 +31,14 @@ mod survey;
 mod throughput;
 mod tree;
 pub mod verify;
+pub mod virtual_time;
 mod volume;
 mod work;
 
 pub use self::bench::{
     ExternalRanks, ImportedFile, Memory, MemoryBy, MetadataOutcome, MetadataSpec, OnAged, PhasePair,
-    import_metadata, metadata, metadata_on, metadata_side,
+    RankCommands, VirtualMetadataOutcome, import_metadata, metadata, metadata_in_virtual_time, metadata_on,
+    metadata_side,
 };
 pub use age::{
     AgeSpec, Aged, ExpectedTime, MeasureRounds, Planned, ProfileResult, RoundsResult, age, age_among,

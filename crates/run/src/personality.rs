@@ -5,9 +5,10 @@ use crate::Error;
 use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, UnagedSide, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
+use crate::virtual_time::{self, VirtualClock, VirtualTimeSpec};
 use bench::personality::{self, FileTree, OperationOutcome, Outcome, Personality, Plan, Run, RunLength};
 use results::measures::{self, MeasureInstance};
-use results::{Interval, Measurement, Watch, median_interval};
+use results::{Interval, Measurement, RunId, Store, Watch, median_interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -37,6 +38,8 @@ pub struct PersonalitySpec {
     pub repeat: u64,
     /// Random seed for the files and the choice among them.
     pub seed: u64,
+    /// Measure in virtual time instead of that of this machine.
+    pub virtual_time: Option<VirtualTimeSpec>,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -53,14 +56,20 @@ pub struct PersonalityOutcome {
     pub kept: Restored,
     /// The model of the modelled disk below, which slept its service times; `None` on a disk of this machine.
     pub modelled_disk: Option<String>,
+    /// The clock, unless it is that of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_clock: Option<VirtualClock>,
     /// Number of files at the start of a repetition.
     pub files: u64,
     /// Total size of these files.
     pub bytes: u64,
-    /// The sides: `aged` and `unaged`, or `alone`.
-    pub sides: BTreeMap<&'static str, PersonalitySide>,
+    /// The sides: `aged` and `unaged`, or `alone`; in virtual time, with what they differ in besides.
+    pub sides: BTreeMap<String, PersonalitySide>,
     /// Aged over unaged, paired by repetition; `None` if there is only one side.
     pub ratio: Option<PersonalityRatios>,
+    /// In virtual time, one side over another, paired by seed, if kernels or options differ.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ratios: BTreeMap<String, PersonalityRatios>,
 }
 
 /// The result of one side: medians of the repetitions.
@@ -121,19 +130,88 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
         command: &spec.command,
         resume: false,
     };
+    let what = &spec.personality.name;
+    if let Some(virtual_time) = &spec.virtual_time {
+        return in_virtual_time(spec, virtual_time, run, &plan, watch);
+    }
     let unaged = spec.against.then_some(UnagedSide::Copy);
     let pair_plan = aged_pair::Plan::benchmark(Some(run), &spec.on, unaged, spec.disk.as_deref());
-    let work = Working {
-        personality: &spec.personality,
-        plan: &plan,
-        dirty_bytes: spec.dirty_bytes,
-        length: spec.length,
-        seed: spec.seed,
-    };
-    let what = &spec.personality.name;
+    let job = job(spec, spec.seed);
+    let work = job.working(&plan);
     let measured =
         aged_pair::measure(&pair_plan, watch, |pair| pair.each(what, spec.repeat, |turn| work.once(turn)))?;
-    Ok(outcome(spec, &plan, measured))
+    let Measured { name, restored, disk, result } = measured;
+    let sides = result.into_iter().map(|(side, runs)| (side.to_owned(), runs)).collect();
+    Ok(outcome(spec, &plan, Measured { name, restored, disk, result: sides }))
+}
+
+/// Runs a personality in virtual time.
+fn in_virtual_time(
+    spec: &PersonalitySpec,
+    virtual_time: &VirtualTimeSpec,
+    run: RunPlan,
+    plan: &Plan,
+    watch: &mut dyn Watch,
+) -> Result<PersonalityOutcome, Error> {
+    let plan_of_machines = virtual_time::Plan {
+        spec: virtual_time,
+        subject: &spec.on,
+        run: Some(run),
+        against: spec.against,
+        what: &spec.personality.name,
+        seed: spec.seed,
+    };
+    let one = |on, seed| virtual_time::Job::Personality { on, job: job(spec, seed) };
+    let record = |store: &Store, run: Option<RunId>, side: &str, seed: u64, result: &Repetition| {
+        let (run, repetition) = (run.expect("it has begun"), seed.wrapping_sub(spec.seed) + 1);
+        store.record_all(run, &numbers(result, side, repetition, None))?;
+        Ok(store.record_document(run, side, &format!("{PERSONALITY_RUN} {repetition}"), result)?)
+    };
+    let done = virtual_time::measure(&plan_of_machines, watch, one, record)?;
+    let of = |side: &str| done.measured.result.iter().find(|(name, _)| name == side).map(|(_, runs)| runs);
+    let ratio =
+        |(name, [a, b]): &(String, [String; 2])| Some((name.clone(), PersonalityRatios::of(of(a)?, of(b)?)?));
+    let mut ratios: BTreeMap<_, _> = done.ratios.iter().filter_map(ratio).collect();
+    if done.measured.result.iter().all(|(side, _)| SUBJECTS.contains(&side.as_str())) {
+        // That of the outcome says it already.
+        ratios.clear();
+    }
+    Ok(PersonalityOutcome { virtual_clock: Some(done.clock), ratios, ..outcome(spec, plan, done.measured) })
+}
+
+fn job(spec: &PersonalitySpec, seed: u64) -> PersonalityJob {
+    PersonalityJob {
+        personality: spec.personality.clone(),
+        dirty_bytes: spec.dirty_bytes,
+        length: spec.length,
+        seed,
+    }
+}
+
+/// One run of a personality.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PersonalityJob {
+    /// The personality.
+    pub personality: Personality,
+    /// Limit of dirty bytes in memory, if any.
+    pub dirty_bytes: Option<u64>,
+    /// When the run ends.
+    pub length: RunLength,
+    /// The random seed.
+    pub seed: u64,
+}
+
+impl PersonalityJob {
+    /// The run with the `plan` of its files.
+    pub fn working<'a>(&'a self, plan: &'a Plan) -> Working<'a> {
+        Working {
+            personality: &self.personality,
+            plan,
+            dirty_bytes: self.dirty_bytes,
+            length: self.length,
+            seed: self.seed,
+        }
+    }
 }
 
 fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
@@ -147,6 +225,7 @@ fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
         "repeat": spec.repeat,
         "disk": spec.disk,
         "dirty_bytes": spec.dirty_bytes,
+        "virtual_time": spec.virtual_time.as_ref().map(VirtualTimeSpec::parameters),
     })
 }
 
@@ -233,11 +312,11 @@ pub fn numbers(run: &Repetition, subject: &str, repetition: u64, disk: Option<&s
 }
 
 /// The repetitions of each side.
-type Sides = Vec<(&'static str, Vec<Repetition>)>;
+type Sides = Vec<(String, Vec<Repetition>)>;
 
 fn outcome(spec: &PersonalitySpec, plan: &Plan, measured: Measured<Sides>) -> PersonalityOutcome {
     let Measured { name, restored, disk, result: sides } = measured;
-    let of = |subject| sides.iter().find(|(found, _)| *found == subject).map(|(_, runs)| runs);
+    let of = |subject| sides.iter().find(|(found, _)| found == subject).map(|(_, runs)| runs);
     let ratio =
         of(SUBJECTS[0]).zip(of(SUBJECTS[1])).and_then(|(aged, unaged)| PersonalityRatios::of(aged, unaged));
     PersonalityOutcome {
@@ -245,10 +324,15 @@ fn outcome(spec: &PersonalitySpec, plan: &Plan, measured: Measured<Sides>) -> Pe
         personality: spec.personality.name.clone(),
         kept: restored,
         modelled_disk: disk,
+        virtual_clock: None,
         files: plan.files(),
         bytes: plan.bytes(),
-        sides: sides.into_iter().map(|(subject, runs)| (named(subject), PersonalitySide::of(runs))).collect(),
+        sides: sides
+            .into_iter()
+            .map(|(side, runs)| (named(&side).to_owned(), PersonalitySide::of(runs)))
+            .collect(),
         ratio,
+        ratios: BTreeMap::new(),
     }
 }
 

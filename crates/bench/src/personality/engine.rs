@@ -11,6 +11,7 @@ use super::outcome::{Outcome, Tally};
 use super::plan::Plan;
 use super::thread::{Thread, incompressible};
 use quanta::Clock;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const STACK_BYTES: usize = 256 << 10;
 
 /// The length of a run.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub enum RunLength {
     /// A duration.
     Time(Duration),

@@ -1,6 +1,6 @@
 //! Arguments of `senesce bench`.
 
-use super::personality::{Fio, Personality};
+use super::personality::{ClockArgs, Fio, Personality};
 use crate::units;
 use bench::metadata::{InterfaceKind, Phase, SizeDistribution, WaitingFactor};
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -28,6 +28,9 @@ pub enum BenchKind {
     /// Run a benchmark for an experiment
     #[command(hide = true)]
     MetadataSubprocess,
+    /// Measure in a machine with a virtual clock
+    #[command(hide = true)]
+    VirtualTimeJob,
 }
 
 /// The interfaces of the metadata benchmark, those of other builds included.
@@ -156,6 +159,8 @@ pub struct Metadata {
     /// An image of `senesce age`, or its name in --work.
     #[arg(long, value_name = "IMAGE", conflicts_with_all = ["root", "url", "phases", "run_info", "import", "latencies"])]
     pub on: Option<PathBuf>,
+    #[command(flatten)]
+    pub clock: ClockArgs,
     /// Import output files of MD-REAL-IO or md-workbench into the store, and run nothing
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "work", conflicts_with = "root")]
     pub import: Vec<PathBuf>,

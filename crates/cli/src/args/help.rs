@@ -9,8 +9,38 @@ type Groups = &'static [(&'static str, &'static [&'static str])];
 const OPTIONS: &str = "Options";
 
 /// The commands with many options.
-const ARRANGED: [(&str, Groups); 4] =
-    [("age", AGE), ("compare", COMPARE), ("reproduce", REPRODUCE), ("metadata", METADATA)];
+const ARRANGED: [(&str, Groups); 5] = [
+    ("age", AGE),
+    ("compare", COMPARE),
+    ("reproduce", REPRODUCE),
+    ("metadata", METADATA),
+    ("personality", PERSONALITY),
+];
+
+/// The options of a measurement in virtual time.
+const VIRTUAL_TIME: (&str, &[&str]) = ("Virtual time", &["clock", "seeds", "kernel", "modules", "mkfs_opts"]);
+
+const PERSONALITY: Groups = &[
+    (
+        OPTIONS,
+        &[
+            "personality",
+            "on",
+            "against",
+            "disk",
+            "repeat",
+            "time",
+            "operations",
+            "threads",
+            "scale",
+            "dirty",
+            "seed",
+            "work",
+            "json",
+        ],
+    ),
+    VIRTUAL_TIME,
+];
 
 const AGE: Groups = &[
     (OPTIONS, &["fs", "size", "profile", "fullness", "seed", "work", "name", "resume", "plan_only", "json"]),
@@ -103,6 +133,7 @@ const METADATA: Groups = &[
     ),
     ("Phases", &["phases", "run_info", "ignore_precreate_errors", "no_verify"]),
     ("Memory", &["memory", "free_memory", "free_memory_between"]),
+    VIRTUAL_TIME,
     ("Results", &["name", "process_reports", "latencies", "import"]),
 ];
 

@@ -1,6 +1,6 @@
 //! Arguments of `senesce probe` and `senesce compare`.
 
-use super::{HotFiles, Sequential, Work};
+use super::{HotFiles, MeasuringClock, Sequential, Work};
 use crate::units;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -128,6 +128,9 @@ pub struct TransferSize {
 pub struct Subject {
     /// Directory, image or device
     pub path: PathBuf,
+    /// Clock of the measurement
+    #[arg(long, value_enum, default_value_t = MeasuringClock::Wall)]
+    pub clock: MeasuringClock,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -8,16 +8,22 @@ use std::time::Duration;
 /// Target and number of runs of a server workload.
 #[derive(Args)]
 pub struct BenchSubject {
-    /// Image, modelled disk or work directory of `senesce age`, its name in --work, or any directory or image
+    /// File system to measure: aged by senesce, or any other
+    ///
+    /// Image, modelled disk or work directory of `senesce age`, its name in --work, or any directory or image.
     #[arg(long, value_name = "WHAT")]
     pub on: PathBuf,
     /// Baseline of an aged file system
     #[arg(long, value_enum, default_value_t = Against::Unaged)]
     pub against: Against,
-    /// Put the image on a modelled disk with real-time service times: built-in name or TOML file
+    /// Put the image on a modelled disk: built-in name or TOML file
+    ///
+    /// It takes its service times in real time.
     #[arg(long, value_name = "MODEL")]
     pub disk: Option<String>,
-    /// Runs on each side, each after a rollback; 6 or more give confidence intervals
+    /// Runs on each side, each after a rollback
+    ///
+    /// 6 or more give confidence intervals.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeat: u64,
     /// Work directory whose store keeps the results [default: where the file system was aged]
@@ -36,15 +42,47 @@ pub enum Against {
     None,
 }
 
+/// Clock of a measurement.
+#[derive(Args)]
+pub struct ClockArgs {
+    /// Clock of the measurement
+    #[arg(long, value_enum, default_value_t = MeasuringClock::Wall)]
+    pub clock: MeasuringClock,
+    /// Runs in virtual time on each side, each with another seed
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// Kernel images to compare in virtual time
+    #[arg(long, value_name = "VMLINUZ", value_delimiter = ',', conflicts_with = "mkfs_opts")]
+    pub kernel: Vec<PathBuf>,
+    /// Directories of their modules, in the same order
+    #[arg(long, value_name = "DIR", value_delimiter = ',', requires = "kernel")]
+    pub modules: Vec<PathBuf>,
+    /// Options of mkfs to compare in virtual time; repeatable
+    ///
+    /// Each set is added to those of the file system, on a copy of the tree, and compared with a copy without it.
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub mkfs_opts: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MeasuringClock {
+    /// Time of this machine
+    Wall,
+    /// Instructions of an emulated processor: the same in every run
+    Virtual,
+}
+
 #[derive(Args)]
 pub struct Personality {
     #[arg(help = personality_help())]
     pub personality: String,
     #[command(flatten)]
     pub subject: BenchSubject,
-    /// Duration of each run
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::time, conflicts_with = "operations")]
-    pub time: Duration,
+    #[command(flatten)]
+    pub clock: ClockArgs,
+    /// Duration of each run [default: 60s, or 2s of virtual time]
+    #[arg(long, value_name = "TIME", value_parser = units::time, conflicts_with = "operations")]
+    pub time: Option<Duration>,
     /// Run whole loops of at least N operations instead
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub operations: Option<u64>,

@@ -3,7 +3,7 @@
 mod spec;
 mod workload;
 
-pub use spec::{AgeOptions, absolute};
+pub use spec::{AgeOptions, absolute, mkfs_opts};
 
 use crate::args::Age;
 use crate::commands::vm_dispatch;

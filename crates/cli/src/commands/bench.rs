@@ -4,6 +4,7 @@ mod fio;
 mod metadata;
 mod personality;
 mod subject;
+mod virtual_time;
 
 use crate::args::BenchKind;
 use anyhow::Result;
@@ -16,6 +17,7 @@ pub fn run(kind: &BenchKind) -> Result<()> {
         BenchKind::Personality(args) => personality::run(args),
         BenchKind::Fio(args) => fio::run(args),
         BenchKind::MetadataRank => Ok(::bench::metadata::rank_main(&disk::interrupted)?),
+        BenchKind::VirtualTimeJob => virtual_time::perform(),
         BenchKind::MetadataSubprocess => {
             Ok(::bench::metadata::subprocess_main(&disk::interrupted, &|| self_command("metadata-rank"))?)
         }

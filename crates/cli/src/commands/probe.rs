@@ -8,6 +8,7 @@ mod scan;
 mod sequential;
 mod subject;
 mod transfer_size;
+mod virtual_time;
 mod warm_scan;
 mod write_amplification;
 
@@ -20,6 +21,9 @@ use models::Models;
 use results::measures;
 
 pub fn run(kind: &ProbeKind) -> Result<()> {
+    if let Some(subject) = virtual_time::asked(kind) {
+        return virtual_time::run(subject);
+    }
     if let Some(dispatch) = vm_dispatch::for_probe(kind) {
         return vm_dispatch::run(&dispatch);
     }

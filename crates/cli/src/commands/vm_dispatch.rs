@@ -2,7 +2,7 @@
 //! virtual machine, a command always runs in place.
 
 use super::age::{self, absolute};
-use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
+use crate::args::{Age, Compare, OnKernel, ProbeKind};
 use crate::messages;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
@@ -104,7 +104,8 @@ pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Disp
     }
     let kinds = args.first.fs.iter().map(|name| fs::find(name)).collect::<Result<Vec<_>, _>>()?;
     kinds.iter().try_for_each(|kind| fs::require_tools(*kind))?;
-    let mut kernels: Vec<_> = requested_kernels(&args.kernels)?.into_iter().map(Some).collect();
+    let mut kernels: Vec<_> =
+        requested_kernels(&args.kernels.kernel, &args.kernels.modules)?.into_iter().map(Some).collect();
     match (kernels.len(), args.kernels.across) {
         (0, None) => kernels.push(kernel_for(&kinds)?),
         (0 | 1, Some(_)) => bail!("--across kernel needs two or more kernels: give --kernel A,B"),
@@ -150,6 +151,8 @@ pub fn for_bench(subject: &Subject) -> Result<Option<Dispatch>> {
     let (kernel, work) = match subject {
         Subject::Aged { work, .. } => (volume.kernel.clone(), Some(work)),
         Subject::Alone { work, .. } => (kernel_for(&[kind])?, work.as_ref()),
+        // It is in a virtual machine.
+        Subject::Disposable(_) => return Ok(None),
     };
     let Some(kernel) = kernel else { return Ok(None) };
     let work = work.map(|work| absolute(work)).transpose()?;
@@ -231,13 +234,12 @@ fn requested_kernel(asked: &OnKernel) -> Result<Option<Kernel>> {
 }
 
 /// The kernels given by --kernel.
-pub fn requested_kernels(asked: &CompareKernels) -> Result<Vec<Kernel>> {
-    if !asked.modules.is_empty() && asked.modules.len() != asked.kernel.len() {
+pub fn requested_kernels(images: &[PathBuf], modules: &[PathBuf]) -> Result<Vec<Kernel>> {
+    if !modules.is_empty() && modules.len() != images.len() {
         bail!("--modules needs one directory for each kernel, in the same order");
     }
-    let modules = asked.modules.iter().map(|dir| Some(dir.as_path())).chain(std::iter::repeat(None));
-    Ok(asked
-        .kernel
+    let modules = modules.iter().map(|dir| Some(dir.as_path())).chain(std::iter::repeat(None));
+    Ok(images
         .iter()
         .zip(modules)
         .map(|(image, modules)| Kernel::new(image, modules))

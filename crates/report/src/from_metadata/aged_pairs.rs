@@ -1,6 +1,6 @@
 //! Converts benchmarks on an aged file system and on its unaged copy to page data.
 
-use super::{axis, by_phase, distribution_lines, operations, rate_lines};
+use super::{axis, by_phase, clock, distribution_lines, operations, rate_lines};
 use crate::data::{Experiment, Line, Plot};
 use bench::metadata::{PhaseOutcome, Quantiles};
 use results::Run;
@@ -27,7 +27,10 @@ fn compare(name: &str, run: &Run, aged: &[PhaseOutcome], unaged: &[PhaseOutcome]
     };
     Experiment {
         figure: format!("{name}, {} and {}", SUBJECTS[0], SUBJECTS[1]),
-        title: format!("Metadata benchmark on {name}, aged and unaged"),
+        title: format!(
+            "Metadata benchmark on {name}, aged and unaged{}",
+            if clock(run).is_empty() { "" } else { ", in virtual time" }
+        ),
         scale: "metadata".to_owned(),
         plots: vec![
             Plot {
@@ -50,7 +53,11 @@ fn compare(name: &str, run: &Run, aged: &[PhaseOutcome], unaged: &[PhaseOutcome]
                 ..Plot::default()
             },
         ],
-        method: vec![("Command".to_owned(), run.command.clone())],
+        method: [("Command", run.command.clone()), ("Clock", clock(run))]
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(name, text)| (name.to_owned(), text))
+            .collect(),
         ..Experiment::default()
     }
 }

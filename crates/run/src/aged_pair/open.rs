@@ -18,7 +18,7 @@ use std::sync::Arc;
 const SCRATCH: &str = "senesce-benchmark";
 
 /// The subject of a measurement, closed.
-pub(super) enum Found<'a> {
+pub(crate) enum Found<'a> {
     Aged {
         work: &'a Path,
         manifest: Box<Manifest>,
@@ -29,6 +29,7 @@ pub(super) enum Found<'a> {
         path: PathBuf,
         volume: Option<Box<VolumeConfig>>,
     },
+    Disposable(&'a VolumeConfig),
 }
 
 /// The subject of a measurement, open.
@@ -57,6 +58,7 @@ impl<'a> Found<'a> {
                 let volume = crate::volume::existing_volume(&path)?;
                 Ok(Found::Alone { named, path, volume: volume.map(Box::new) })
             }
+            Subject::Disposable(volume) => Ok(Found::Disposable(volume)),
         }
     }
 
@@ -65,6 +67,7 @@ impl<'a> Found<'a> {
         match self {
             Found::Aged { manifest, .. } => manifest.name.clone(),
             Found::Alone { named, .. } => named.display().to_string(),
+            Found::Disposable(volume) => volume.location.path().display().to_string(),
         }
     }
 
@@ -72,7 +75,7 @@ impl<'a> Found<'a> {
     pub fn manifest(&self) -> Option<&Manifest> {
         match self {
             Found::Aged { manifest, .. } => Some(manifest),
-            Found::Alone { .. } => None,
+            Found::Alone { .. } | Found::Disposable(_) => None,
         }
     }
 
@@ -81,11 +84,17 @@ impl<'a> Found<'a> {
         match self {
             Found::Aged { manifest, .. } => Some(&manifest.volume),
             Found::Alone { volume, .. } => volume.as_deref(),
+            Found::Disposable(volume) => Some(volume),
         }
     }
 
     /// Makes the unaged side, and opens all sides.
-    pub fn open(&self, plan: &Plan, session: &Arc<Session>, watch: &mut dyn Watch) -> Result<Opened, Error> {
+    pub(super) fn open(
+        &self,
+        plan: &Plan,
+        session: &Arc<Session>,
+        watch: &mut dyn Watch,
+    ) -> Result<Opened, Error> {
         match self {
             Found::Aged { work, manifest } => {
                 let Manifest { name, volume, .. } = &**manifest;
@@ -119,6 +128,7 @@ impl<'a> Found<'a> {
                 };
                 Ok(Opened::alone(guard, None))
             }
+            Found::Disposable(volume) => Ok(Opened::alone(RollbackGuard::as_it_is(session, volume)?, None)),
             Found::Alone { path, volume: None, .. } => {
                 if let Timing::Slept(Some(_)) = plan.timing {
                     return Err(no_disk(&format!("{} is a directory", path.display())));

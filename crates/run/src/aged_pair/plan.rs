@@ -24,13 +24,16 @@ pub enum Subject {
         /// The work directory whose store holds the results; without one they are only printed.
         work: Option<PathBuf>,
     },
+    /// A file system on a disk that ends with this machine: nothing is rolled back.
+    Disposable(VolumeConfig),
 }
 
 impl Subject {
-    pub(super) fn work(&self) -> Option<&Path> {
+    pub(crate) fn work(&self) -> Option<&Path> {
         match self {
             Subject::Aged { work, .. } => Some(work),
             Subject::Alone { work, .. } => work.as_deref(),
+            Subject::Disposable(_) => None,
         }
     }
 

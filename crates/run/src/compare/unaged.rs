@@ -70,7 +70,8 @@ impl Unaged {
         Ok(Unaged { target: Some(target), volume })
     }
 
-    fn copy_from(&mut self, name: &str, filled: bool, aged: &dyn Target) -> Result<(), Error> {
+    /// Copies the tree of `aged`.
+    pub fn copy_from(&mut self, name: &str, filled: bool, aged: &dyn Target) -> Result<(), Error> {
         let root = self.target.as_ref().expect("just made").root();
         let _one_cpu = OneCpu::keep();
         if filled {

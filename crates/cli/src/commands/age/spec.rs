@@ -61,7 +61,7 @@ pub fn spec(args: &Age, workload: Arc<dyn Workload>, round: u64) -> Result<AgeSp
 }
 
 /// The words of --mkfs-opts.
-fn mkfs_opts(options: &str) -> Vec<String> {
+pub fn mkfs_opts(options: &str) -> Vec<String> {
     options.split_whitespace().map(str::to_owned).collect()
 }
 

@@ -2,6 +2,7 @@
 
 mod on;
 
+use super::virtual_time;
 use crate::args::Metadata;
 use crate::messages::note;
 use crate::output::{self, rate};
@@ -20,8 +21,12 @@ pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     if let (false, Some(work)) = (args.import.is_empty(), &args.work) {
         return import(args, work);
     }
+    let virtual_time = virtual_time::spec(&args.clock)?;
     if let Some(image) = &args.on {
-        return on::run(args, image, world.is_some());
+        return on::run(args, image, virtual_time, world.is_some());
+    }
+    if virtual_time.is_some() {
+        bail!("virtual time needs an aged file system: add --on");
     }
     let spec = spec_of(args, ranks(args, world.as_ref())?, backend(args)?)?;
     let Some(mut world) = world else { return conduct(args, &spec, None) };
@@ -159,8 +164,7 @@ fn spec_of(args: &Metadata, ranks: Ranks, backend: Backend) -> Result<MetadataSp
         memory_bytes: args.memory,
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
-        rank_command: || super::self_command("metadata-rank"),
-        subprocess: || super::self_command("metadata-subprocess"),
+        commands: virtual_time::RANK_COMMANDS,
         command: crate::commands::command_line(),
     })
 }

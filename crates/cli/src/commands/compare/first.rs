@@ -71,7 +71,7 @@ fn in_name(options: &str) -> Option<String> {
 fn label(args: &Compare, kernel: Option<&Kernel>) -> Result<Option<String>> {
     let (Some(_), Some(kernel)) = (args.kernels.across, kernel) else { return Ok(None) };
     let release = kernel.release()?;
-    let all = vm_dispatch::requested_kernels(&args.kernels)?;
+    let all = vm_dispatch::requested_kernels(&args.kernels.kernel, &args.kernels.modules)?;
     let releases = all.iter().map(Kernel::release).collect::<Result<Vec<_>, _>>()?;
     let position = all.iter().position(|one| one == kernel).map_or(0, |index| index + 1);
     let alone = releases.iter().filter(|other| **other == release).count() == 1;
