@@ -1,6 +1,6 @@
 //! Tests of personalities and fio job files: their output, their stored results, and that the target is restored afterwards.
 
-use crate::common::{Lab, LoopDevice, Running, document, text};
+use crate::common::{Lab, LoopDevice, Running, digest, document, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -38,10 +38,6 @@ most_bytes = 100_000
 
 fn tiny(lab: &Lab) {
     std::fs::write(lab.path().join("tiny.toml"), TINY).unwrap();
-}
-
-fn digest(path: &Path) -> String {
-    disk::checksum(path).unwrap().to_string()
 }
 
 #[test]

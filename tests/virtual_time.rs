@@ -1,8 +1,7 @@
 //! Tests of virtual time: equal results in each run, differences of file systems without repetitions, and refused commands.
 
-use crate::common::{Lab, child_named, document, text, wait_for_end};
+use crate::common::{Lab, child_named, digest, document, text, wait_for_end};
 use serde_json::Value;
-use std::path::Path;
 
 /// A personality that runs for a moment, with the threads and syncs of a mail server.
 const TINY: &str = r#"
@@ -32,10 +31,6 @@ fn aged(fs: &str) -> Lab {
         "age --fs {fs} --size 64MiB --fullness 0.5 --profile wang_os --overwrites 2 --name a --work work"
     ));
     lab
-}
-
-fn digest(path: &Path) -> String {
-    disk::checksum(path).unwrap().to_string()
 }
 
 fn number(value: &Value) -> f64 {

@@ -377,6 +377,11 @@ fn sizes(root: &Path, dir: &Path, files: &mut Vec<(String, u64)>) {
     }
 }
 
+/// The checksum of a file.
+pub fn digest(path: &Path) -> String {
+    disk::checksum(path).unwrap().to_string()
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -57,29 +57,33 @@ pub fn metadata(run: &Run, phases: &[PhaseOutcome]) -> Experiment {
             "Metadata benchmark {}: {ranks} {}{}",
             run.name,
             if ranks == 1 { "rank" } else { "ranks" },
-            if clock(run).is_empty() { "" } else { ", in virtual time" }
+            in_virtual_time(run)
         ),
         scale: "metadata".to_owned(),
         plots: vec![rates(phases), over_time(phases), density(phases), distribution(phases)],
         method: [
             ("Command", run.command.clone()),
-            ("Clock", clock(run)),
             ("Settings", parameter("settings")),
             ("Ranks", parameter("ranks")),
             ("Object location", parameter("keeper")),
         ]
-        .into_iter()
-        .filter(|(name, text)| *name != "Clock" || !text.is_empty())
         .map(|(name, text)| (name.to_owned(), text))
+        .into_iter()
+        .chain(clock(run))
         .collect(),
         ..Experiment::default()
     }
 }
 
-/// What the time of a run is, unless it is that of the machine.
-fn clock(run: &Run) -> String {
-    let meaning = run.parameters.get("virtual_time").and_then(|clock| clock.get("meaning"));
-    meaning.and_then(|meaning| meaning.as_str()).unwrap_or_default().to_owned()
+/// The row that says what the time of a run is, unless it is that of the machine.
+fn clock(run: &Run) -> Option<(String, String)> {
+    let meaning = run.parameters.get("virtual_time")?.get("meaning")?.as_str()?;
+    Some(("Clock".to_owned(), meaning.to_owned()))
+}
+
+/// The same for the end of a title.
+fn in_virtual_time(run: &Run) -> &'static str {
+    if clock(run).is_some() { ", in virtual time" } else { "" }
 }
 
 fn axis(label: &str, unit: &str, log: bool) -> Axis {

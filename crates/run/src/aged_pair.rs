@@ -41,6 +41,14 @@ pub struct Measured<T> {
     pub result: T,
 }
 
+impl<T> Measured<T> {
+    /// The same measurement with another form of the result.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Measured<U> {
+        let Measured { name, restored, disk, result } = self;
+        Measured { name, restored, disk, result: change(result) }
+    }
+}
+
 /// The file systems of a measurement.
 pub struct AgedPair<'a> {
     /// Name of the aged file system, or path of a single one.

@@ -2,7 +2,7 @@
 //! runs the threads. Repetitions give confidence intervals.
 
 use crate::Error;
-use crate::aged_pair::{self, Measured, RunPlan, Subject, Turn, UnagedSide, named};
+use crate::aged_pair::{self, AgedPair, Measured, RunPlan, Subject, Turn, UnagedSide, named};
 use crate::compare::SUBJECTS;
 use crate::rollback::Restored;
 use crate::virtual_time::{self, VirtualClock, VirtualTimeSpec};
@@ -137,12 +137,10 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
     let unaged = spec.against.then_some(UnagedSide::Copy);
     let pair_plan = aged_pair::Plan::benchmark(Some(run), &spec.on, unaged, spec.disk.as_deref());
     let job = job(spec, spec.seed);
-    let work = job.working(&plan);
-    let measured =
-        aged_pair::measure(&pair_plan, watch, |pair| pair.each(what, spec.repeat, |turn| work.once(turn)))?;
-    let Measured { name, restored, disk, result } = measured;
-    let sides = result.into_iter().map(|(side, runs)| (side.to_owned(), runs)).collect();
-    Ok(outcome(spec, &plan, Measured { name, restored, disk, result: sides }))
+    let each = |pair: &mut AgedPair| pair.each(what, spec.repeat, |turn| job.once(&plan, turn));
+    let measured = aged_pair::measure(&pair_plan, watch, each)?;
+    let owned = |(side, runs): (&str, _)| (side.to_owned(), runs);
+    Ok(outcome(spec, &plan, measured.map(|sides| sides.into_iter().map(owned).collect())))
 }
 
 /// Runs a personality in virtual time.
@@ -171,11 +169,8 @@ fn in_virtual_time(
     let of = |side: &str| done.measured.result.iter().find(|(name, _)| name == side).map(|(_, runs)| runs);
     let ratio =
         |(name, [a, b]): &(String, [String; 2])| Some((name.clone(), PersonalityRatios::of(of(a)?, of(b)?)?));
-    let mut ratios: BTreeMap<_, _> = done.ratios.iter().filter_map(ratio).collect();
-    if done.measured.result.iter().all(|(side, _)| SUBJECTS.contains(&side.as_str())) {
-        // That of the outcome says it already.
-        ratios.clear();
-    }
+    // The outcome has that of the usual sides anyway.
+    let ratios = done.ratios.iter().filter(|(_, sides)| *sides != SUBJECTS).filter_map(ratio).collect();
     Ok(PersonalityOutcome { virtual_clock: Some(done.clock), ratios, ..outcome(spec, plan, done.measured) })
 }
 
@@ -202,15 +197,50 @@ pub struct PersonalityJob {
 }
 
 impl PersonalityJob {
-    /// The run with the `plan` of its files.
-    pub fn working<'a>(&'a self, plan: &'a Plan) -> Working<'a> {
-        Working {
-            personality: &self.personality,
-            plan,
-            dirty_bytes: self.dirty_bytes,
-            length: self.length,
-            seed: self.seed,
+    /// Runs one repetition on one side, with the files of `plan`.
+    pub fn once(&self, plan: &Plan, side: &mut Turn) -> Result<Repetition, Error> {
+        self.has_room(plan, side)?;
+        let dir = side.own_dir()?;
+        let limited = |side: &Turn| self.dirty_bytes.map(|bytes| side.target.limit_dirty(bytes)).transpose();
+        // The limit is checked before any file is created. Making the file system cold remounts it, so the limit is set again afterwards.
+        limited(side)?;
+        plan.make(dir.path(), &disk::interrupted).map_err(bench_error)?;
+        side.target.sync()?;
+        side.target.drop_caches()?;
+        let files = FileTree::open(plan, dir.path(), self.personality.threads).map_err(bench_error)?;
+        let PersonalityJob { personality, length, seed, .. } = self;
+        // The files are chosen differently in each repetition, but identically on both sides.
+        let seed = seed.wrapping_add(side.repetition);
+        let run = Run { personality, plan, files: &files, length: *length, seed };
+        let _limit = limited(side)?;
+        let busy_ns = |side: &Turn| side.target.modelled().map(|disk| disk.clock_ns()).transpose();
+        let begun_ns = busy_ns(side)?;
+        let outcome = personality::run(&run, &disk::interrupted).map_err(bench_error)?;
+        let busy = busy_ns(side)?.zip(begun_ns).map(|(end, begun)| end.saturating_sub(begun) as f64 / 1e9);
+        let disk_share =
+            busy.filter(|_| outcome.time_s > 0.0).map(|busy_s| (busy_s / outcome.time_s).min(1.0));
+        let repetition = Repetition { outcome, disk_share };
+        side.record(&numbers(&repetition, side.subject, side.repetition, None))?;
+        side.record_repetition(PERSONALITY_RUN, &repetition)?;
+        Ok(repetition)
+    }
+
+    /// Refuses a file system without enough space for the files.
+    fn has_room(&self, plan: &Plan, side: &Turn) -> Result<(), Error> {
+        let (free, files) = (disk::free_bytes(side.target.root())?, plan.needed_bytes());
+        // Metadata needs space too.
+        let needed = files + files / 8;
+        if free >= needed {
+            return Ok(());
         }
+        let (free_said, needed_said) = (input::bytes(free), input::bytes(needed));
+        let fits = (free as f64 / needed as f64 * 100.0).floor() / 100.0;
+        let side = if side.subject.is_empty() { "it" } else { side.name() };
+        Err(Error::Refused(format!(
+            "{} needs {needed_said} of free space, but {side} has {free_said}; --scale {fits} creates fewer \
+             files",
+            self.personality.name
+        )))
     }
 }
 
@@ -227,67 +257,6 @@ fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
         "dirty_bytes": spec.dirty_bytes,
         "virtual_time": spec.virtual_time.as_ref().map(VirtualTimeSpec::parameters),
     })
-}
-
-/// A personality with its files and run time.
-pub struct Working<'a> {
-    /// The personality.
-    pub personality: &'a Personality,
-    /// Its files.
-    pub plan: &'a Plan,
-    /// Limit of dirty bytes in memory, if any.
-    pub dirty_bytes: Option<u64>,
-    /// When a run ends.
-    pub length: RunLength,
-    /// The random seed.
-    pub seed: u64,
-}
-
-impl Working<'_> {
-    /// Runs one repetition on one side.
-    pub fn once(&self, side: &mut Turn) -> Result<Repetition, Error> {
-        self.has_room(side)?;
-        let dir = side.own_dir()?;
-        let limited = |side: &Turn| self.dirty_bytes.map(|bytes| side.target.limit_dirty(bytes)).transpose();
-        // The limit is checked before any file is created. Making the file system cold remounts it, so the limit is set again afterwards.
-        limited(side)?;
-        self.plan.make(dir.path(), &disk::interrupted).map_err(bench_error)?;
-        side.target.sync()?;
-        side.target.drop_caches()?;
-        let files = FileTree::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
-        let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);
-        // The files are chosen differently in each repetition, but identically on both sides.
-        let run = Run { personality, plan, files: &files, length, seed: seed.wrapping_add(side.repetition) };
-        let _limit = limited(side)?;
-        let busy_ns = |side: &Turn| side.target.modelled().map(|disk| disk.clock_ns()).transpose();
-        let begun_ns = busy_ns(side)?;
-        let outcome = personality::run(&run, &disk::interrupted).map_err(bench_error)?;
-        let busy = busy_ns(side)?.zip(begun_ns).map(|(end, begun)| end.saturating_sub(begun) as f64 / 1e9);
-        let disk_share =
-            busy.filter(|_| outcome.time_s > 0.0).map(|busy_s| (busy_s / outcome.time_s).min(1.0));
-        let repetition = Repetition { outcome, disk_share };
-        side.record(&numbers(&repetition, side.subject, side.repetition, None))?;
-        side.record_repetition(PERSONALITY_RUN, &repetition)?;
-        Ok(repetition)
-    }
-
-    /// Refuses a file system without enough space for the files.
-    fn has_room(&self, side: &Turn) -> Result<(), Error> {
-        let (free, files) = (disk::free_bytes(side.target.root())?, self.plan.needed_bytes());
-        // Metadata needs space too.
-        let needed = files + files / 8;
-        if free >= needed {
-            return Ok(());
-        }
-        let (free_said, needed_said) = (input::bytes(free), input::bytes(needed));
-        let fits = (free as f64 / needed as f64 * 100.0).floor() / 100.0;
-        let side = if side.subject.is_empty() { "it" } else { side.name() };
-        Err(Error::Refused(format!(
-            "{} needs {needed_said} of free space, but {side} has {free_said}; --scale {fits} creates fewer \
-             files",
-            self.personality.name
-        )))
-    }
 }
 
 /// The measurements of a repetition; with `disk`, under the names used by experiments.

@@ -24,12 +24,14 @@ use serde::de::DeserializeOwned;
 use sides::{Side, ratios, sides};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use vm::{Kernel, qemu_version};
 
 /// What the time of an outcome is.
 pub const MEANING: &str =
     "virtual time: each instruction of an emulated processor takes 1 ns; it is the time of no hardware";
+
+/// The command of this program that passes the job on its standard input to [`perform`], and prints the result.
+const SUBCOMMAND: [&str; 2] = ["bench", "virtual-time-job"];
 
 /// Prefix of the directory of the copies.
 const SCRATCH: &str = "senesce-virtual-time";
@@ -43,8 +45,6 @@ pub struct VirtualTimeSpec {
     pub mkfs_opts: Vec<Vec<String>>,
     /// Number of runs on each side, each with another seed.
     pub seeds: u64,
-    /// The command that runs [`perform`], as arguments of this program; it reads the job from standard input and prints the result.
-    pub subcommand: &'static [&'static str],
 }
 
 impl VirtualTimeSpec {
@@ -117,6 +117,9 @@ pub fn measure<T: DeserializeOwned + Send>(
     let found = Found::find(plan.subject, watch)?;
     let (image, volume, kind) = image_of(&found)?;
     let kernels = kernels(plan.spec, &volume, kind)?;
+    let subject = Side::new(&image, &volume, &kernels[0]);
+    let sides = sides(plan.spec, found.manifest().is_some() && plan.against, &subject, &kernels)?;
+    let ratios = ratios(&sides);
     let session = Session::begin()?;
     let work = plan.subject.work().map(Work::take).transpose()?;
     let _lock = lock(&image)?;
@@ -127,70 +130,53 @@ pub fn measure<T: DeserializeOwned + Send>(
     let run = store.as_ref().zip(plan.run.as_ref());
     let run = run.map(|(store, run)| begin(store, run, &found)).transpose()?;
     let seeds: Vec<u64> = (0..plan.spec.seeds).map(|number| plan.seed.wrapping_add(number)).collect();
-    let all = All { plan, found: &found, image: &image, volume: &volume, kernels: &kernels, seeds: &seeds };
+    let filled = found.manifest().is_none_or(|manifest| manifest.fill);
     let recorded = |side: &str, seed, result: &T| match &store {
         Some(store) => record(store, run, side, seed, result),
         None => Ok(()),
     };
-    let result = all.measure(&Machine::new(kind, plan.spec.subcommand), &session, watch, job, recorded);
+    let measured = || {
+        let scratch = Scratch::make(&session, image.parent().unwrap_or(Path::new("/")), SCRATCH)?;
+        let machine = Machine::new(kind);
+        let sides = machine.make(sides, &subject, filled, scratch.path(), watch)?;
+        let title = format!("{}: {}, in virtual time", found.name(), plan.what);
+        measure_all(&machine, &sides, &seeds, (&title, watch), job, recorded)
+    };
+    let result = measured();
     if let (Some(store), Some(run)) = (&store, run) {
         store.end_with(run, &result)?;
     }
-    let result = result?;
-    let clock = VirtualClock::of(&kernels, seeds)?;
-    let ratios = ratios(&result.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
     let restored = Restored { method: RollbackMethod::Copied, sha256: None, restored_bytes: None };
-    Ok(InVirtualTime {
-        measured: Measured { name: found.name(), restored, disk: None, result },
-        clock,
-        ratios,
-    })
+    let measured = Measured { name: found.name(), restored, disk: None, result: result? };
+    Ok(InVirtualTime { measured, clock: VirtualClock::of(&kernels, seeds)?, ratios })
 }
 
-/// All runs of a measurement.
-struct All<'a> {
-    plan: &'a Plan<'a>,
-    found: &'a Found<'a>,
-    image: &'a Path,
-    volume: &'a VolumeConfig,
-    kernels: &'a [Kernel],
-    seeds: &'a [u64],
-}
-
-impl All<'_> {
-    /// Makes the copies, and measures every side with every seed. Each result is recorded when it is there.
-    fn measure<T: DeserializeOwned + Send>(
-        &self,
-        machine: &Machine,
-        session: &Arc<Session>,
-        watch: &mut dyn Watch,
-        job: impl Fn(VolumeConfig, u64) -> Job + Sync,
-        record: impl Fn(&str, u64, &T) -> Result<(), Error>,
-    ) -> Result<Vec<(String, Vec<T>)>, Error> {
-        let All { plan, found, image, volume, kernels, seeds } = self;
-        let scratch = Scratch::make(session, image.parent().unwrap_or(Path::new("/")), SCRATCH)?;
-        let filled = found.manifest().is_none_or(|manifest| manifest.fill);
-        let subject = Side::new(image, volume, &kernels[0]);
-        let sides = sides(plan.spec, found.manifest().is_some() && plan.against, &subject, kernels)?;
-        let sides = machine.make(sides, &subject, filled, scratch.path(), watch)?;
-        let runs: Vec<(&Side, u64)> =
-            sides.iter().flat_map(|side| seeds.iter().map(move |seed| (side, *seed))).collect();
-        watch.phase(&format!("{}: {}, in virtual time", found.name(), plan.what), Some(runs.len() as u64));
-        let one = |(side, seed): &(&Side, u64)| machine.measure(side, *seed, |volume| job(volume, *seed));
-        let (mut results, mut done) = (runs.iter().map(|_| None).collect::<Vec<_>>(), 0);
-        let keep = |index: usize, result: T| {
-            let (side, seed) = &runs[index];
-            record(&side.name, *seed, &result)?;
-            results[index] = Some(result);
-            done += 1;
-            watch.at(done);
-            Ok(())
-        };
-        side_by_side(&runs, most_at_once(volume.size_bytes), one, keep)?;
-        let mut results = results.into_iter().flatten();
-        let of = |side: &Side| (side.name.clone(), results.by_ref().take(seeds.len()).collect());
-        Ok(sides.iter().map(of).collect())
-    }
+/// Measures every side with every seed. Each result is recorded when it is there.
+fn measure_all<T: DeserializeOwned + Send>(
+    machine: &Machine,
+    sides: &[Side],
+    seeds: &[u64],
+    (title, watch): (&str, &mut dyn Watch),
+    job: impl Fn(VolumeConfig, u64) -> Job + Sync,
+    record: impl Fn(&str, u64, &T) -> Result<(), Error>,
+) -> Result<Vec<(String, Vec<T>)>, Error> {
+    let runs: Vec<(&Side, u64)> =
+        sides.iter().flat_map(|side| seeds.iter().map(move |seed| (side, *seed))).collect();
+    watch.phase(title, Some(runs.len() as u64));
+    let one = |(side, seed): &(&Side, u64)| machine.measure(side, *seed, |volume| job(volume, *seed));
+    let mut results: Vec<Option<T>> = runs.iter().map(|_| None).collect();
+    let mut done = 0;
+    let keep = |index: usize, result: T| {
+        let (side, seed) = &runs[index];
+        record(&side.name(), *seed, &result)?;
+        results[index] = Some(result);
+        done += 1;
+        watch.at(done);
+        Ok(())
+    };
+    side_by_side(&runs, most_at_once(sides[0].volume.size_bytes), one, keep)?;
+    let mut results = results.into_iter().flatten();
+    Ok(sides.iter().map(|side| (side.name(), results.by_ref().take(seeds.len()).collect())).collect())
 }
 
 /// The image of the subject, and its file system.

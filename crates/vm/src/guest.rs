@@ -1,7 +1,7 @@
 //! The first process of the machine: mounts the host's files as root, starts the command there, and reports
 //! its end.
 
-use crate::guest_environment::VARIABLE;
+use crate::guest_environment::{GuestEnvironment, VARIABLE};
 use crate::job::{FILE, Job, PROGRAM, ROOT_TAG, module_file, port};
 use crate::talk::{HEARTBEAT_INTERVAL, INTERRUPT, Message};
 use crate::virtual_time::guest as virtual_time;
@@ -23,7 +23,7 @@ use std::time::Duration;
 const SHARED: &str = "trans=virtio,version=9p2000.L,msize=512000,cache=mmap";
 
 /// The run directory of the command, which records its mounts etc.; they end with the machine.
-pub const RUN_DIR: &str = "/dev/senesce";
+const RUN_DIR: &str = "/dev/senesce";
 
 /// The mount point of the new root.
 const ROOT: &str = "/root";
@@ -64,7 +64,7 @@ fn work() -> Result<(), String> {
     writeln!(talk, "{said}").map_err(|e| format!("reporting the end of the command: {e}"))
 }
 
-pub fn mounted(kind: &str, source: &str, dir: &Path, data: &str) -> Result<(), String> {
+fn mounted(kind: &str, source: &str, dir: &Path, data: &str) -> Result<(), String> {
     let data = CString::new(data).expect("mount options contain no NUL");
     mount(source, dir, kind, MountFlags::empty(), Some(data.as_c_str()))
         .map_err(|e| format!("mounting {kind} on {}: {e}", dir.display()))
@@ -90,20 +90,34 @@ fn load(path: &str) -> io::Result<()> {
     }
 }
 
-/// Opens the port of that name. The kernel detects the ports asynchronously.
+/// Waits, up to a limit, for a device that the kernel detects asynchronously.
+pub fn detected<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    for _ in 0..600 {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    None
+}
+
+/// Opens the port of that name.
 pub fn find_port(name: &str) -> Result<File, String> {
     let is_it = |entry: &std::fs::DirEntry| {
         read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name)
     };
-    for _ in 0..600 {
+    let open = || {
         let ports = std::fs::read_dir("/sys/class/virtio-ports").into_iter().flatten().flatten();
         let device = ports.filter(is_it).map(|entry| Path::new("/dev").join(entry.file_name())).next();
-        if let Some(port) = device.and_then(|path| File::options().read(true).write(true).open(path).ok()) {
-            return Ok(port);
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Err(format!("no port {name}"))
+        File::options().read(true).write(true).open(device?).ok()
+    };
+    detected(open).ok_or_else(|| format!("no port {name}"))
+}
+
+/// Tells a command about the machine.
+pub fn inform(command: &mut Command, guest: &GuestEnvironment) {
+    command.env("SENESCE_RUN_DIR", RUN_DIR);
+    command.env(VARIABLE, serde_json::to_string(guest).expect("plain data serializes"));
 }
 
 /// Mounts the host's files as root, with the machine's own file systems in it.
@@ -147,8 +161,7 @@ pub fn memory_limits(groups: &Path) -> Result<(), String> {
 fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Message, String> {
     let mut command = Command::new(&job.program);
     command.args(&job.args).env_clear().envs(job.env.iter().map(|(name, value)| (name, value)));
-    command.env("SENESCE_RUN_DIR", RUN_DIR);
-    command.env(VARIABLE, serde_json::to_string(&job.guest).expect("plain data serializes"));
+    inform(&mut command, &job.guest);
     command.current_dir(&job.dir).stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
     take_number(job.pid);
     let child = command.spawn().map_err(|e| format!("starting {}: {e}", job.program.display()))?;

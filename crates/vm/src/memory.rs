@@ -5,7 +5,7 @@
 //! the machine ends. Stores reach the file immediately; a flush by the kernel inside syncs the file.
 
 use crate::Error;
-use crate::guest::find_port;
+use crate::guest::{detected, find_port};
 use crate::job::port;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -14,7 +14,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 /// Alignment of processor mappings and kernel sections.
 const ALIGN_BYTES: u64 = 2 << 20;
@@ -40,17 +39,11 @@ pub fn persistent_memory(path: &Path) -> Result<PathBuf, Error> {
         return Ok(device.clone());
     }
     ask(path).map_err(fail)?;
-    // The kernel detects the memory asynchronously.
-    for _ in 0..600 {
-        if let Some(device) =
-            devices().into_iter().find(|device| !added.values().any(|known| known == device))
-        {
-            added.insert(file, device.clone());
-            return Ok(device);
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Err(fail("the kernel does not detect it".to_owned()))
+    let is_new = |device: &PathBuf| !added.values().any(|known| known == device);
+    let device = detected(|| devices().into_iter().find(is_new))
+        .ok_or_else(|| fail("the kernel does not detect it".to_owned()))?;
+    added.insert(file, device.clone());
+    Ok(device)
 }
 
 fn ask(path: &Path) -> Result<(), String> {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const MODULES: [&str; 6] = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "loop", "fuse"];
 
 /// Modules with the checksum algorithms of file systems, for kernels that have these as modules.
-pub const CHECKSUMS: [&str; 2] = ["crc32c_generic", "crc32_generic"];
+const CHECKSUMS: [&str; 2] = ["crc32c_generic", "crc32_generic"];
 
 /// A command to run in a machine.
 #[derive(Clone, Debug)]
@@ -50,15 +50,8 @@ pub struct TaskOutput {
 /// If no machine boots with KVM although it is offered, another one is started without: only a boot shows
 /// whether KVM works.
 pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<TaskOutput, Error> {
-    if std::env::consts::ARCH != "x86_64" {
-        return Err(Error::Architecture);
-    }
-    let qemu = qemu_version()?;
-    let modules = Modules::of(task.kernel)?;
-    let checksums = CHECKSUMS.into_iter().filter(|name| modules.has(name));
-    let wanted: Vec<&str> =
-        MODULES.into_iter().chain(checksums).chain(task.modules.iter().copied()).collect();
-    let modules = modules.load_order(&wanted)?;
+    let qemu = version()?;
+    let modules = modules(task.kernel, &MODULES, task.modules)?;
     let machine = Machine { task, qemu, kernel: kernel(&task.kernel.image)?, modules };
     if kvm_is_offered() {
         match machine.run(Accelerator::Kvm) {
@@ -70,6 +63,22 @@ pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<TaskOutput, Error> 
         }
     }
     machine.run(Accelerator::Tcg).map_err(|broken| broken.error)
+}
+
+/// The version of QEMU, if machines can run here.
+pub fn version() -> Result<String, Error> {
+    if std::env::consts::ARCH != "x86_64" {
+        return Err(Error::Architecture);
+    }
+    qemu_version()
+}
+
+/// The modules of a machine of a kind with `base` modules that needs `more`, in load order.
+pub fn modules(kernel: &Kernel, base: &[&str], more: &[&str]) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let modules = Modules::of(kernel)?;
+    let checksums = CHECKSUMS.iter().filter(|name| modules.has(name));
+    let wanted: Vec<&str> = base.iter().chain(checksums).chain(more).copied().collect();
+    modules.load_order(&wanted)
 }
 
 /// Whether KVM may work. It requires access to /dev/kvm, and can hang if the processor lacks virtualization.

@@ -13,9 +13,8 @@ mod root;
 
 use crate::guest_environment::GuestEnvironment;
 use crate::machine::{Process, dies_with_us};
-use crate::modules::Modules;
-use crate::qemu::{Accelerator, qemu_version};
-use crate::run::{CHECKSUMS, kernel, memory_file};
+use crate::qemu::Accelerator;
+use crate::run::{kernel, memory_file, modules, version};
 use crate::watch::{Console, pass_on};
 use crate::{Error, Kernel};
 use job::{Ended, Job};
@@ -86,12 +85,9 @@ pub struct VirtualTimeOutput {
 
 /// Runs the command in a machine with a virtual clock.
 pub fn run_in_virtual_time(task: &VirtualTimeTask) -> Result<VirtualTimeOutput, Error> {
-    if std::env::consts::ARCH != "x86_64" {
-        return Err(Error::Architecture);
-    }
+    let version = version()?;
     let sizes = task.disks.iter().map(size_bytes).collect::<Result<Vec<_>, _>>()?;
     check_total(task.disks, &sizes)?;
-    let version = qemu_version()?;
     let initramfs = initramfs(task, &sizes, &version)?;
     let kernel = kernel(&task.kernel.image)?;
     let starting = || Error::io("starting", Path::new("a virtual machine"));
@@ -170,11 +166,7 @@ fn check_total(disks: &[AttachedDisk], sizes: &[u64]) -> Result<(), Error> {
 
 /// The root of the machine, with the job.
 fn initramfs(task: &VirtualTimeTask, sizes: &[u64], qemu: &str) -> Result<File, Error> {
-    let available = Modules::of(task.kernel)?;
-    let checksums = CHECKSUMS.into_iter().filter(|name| available.has(name));
-    let wanted: Vec<&str> =
-        VIRTUAL_TIME_MODULES.into_iter().chain(checksums).chain(task.modules.iter().copied()).collect();
-    let modules = available.load_order(&wanted)?;
+    let modules = modules(task.kernel, &VIRTUAL_TIME_MODULES, task.modules)?;
     let disks: Vec<PathBuf> = task.disks.iter().map(|disk| disk.inside.clone()).collect();
     let job = Job {
         modules: modules.iter().map(|(name, _)| name.clone()).collect(),

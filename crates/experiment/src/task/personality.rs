@@ -13,7 +13,7 @@ use results::{Measurement, measures};
 use run::SUBJECTS;
 use run::age;
 use run::aged_pair::{self, AgedPair, Subject, UnagedSide};
-use run::personality::{QUANTILES, Working, bench_error, numbers};
+use run::personality::{PersonalityJob, QUANTILES, bench_error, numbers};
 use run::{AgeSpec, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -166,14 +166,15 @@ impl Run<'_, '_> {
         let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
         let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
         let (dirty_bytes, seed) = (task.dirty_bytes, self.at.cell.seed);
-        let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
+        let job = PersonalityJob { personality, dirty_bytes, length, seed };
         let mut measured = aged.measured.clone();
         let on = Subject::Aged { work: aged.images.path().to_owned(), name: aged.name.clone() };
         let unaged = self.at.scale.unaged.then_some(task.unaged);
         for NamedDisk { name: disk, model } in self.at.disks {
-            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), personality.name);
+            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), job.personality.name);
             let pair_plan = aged_pair::Plan::benchmark(None, &on, unaged, Some(disk));
-            let each = |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| work.once(turn));
+            let each =
+                |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| job.once(&plan, turn));
             for (subject, runs) in aged_pair::measure(&pair_plan, self.at.watch, each)?.result {
                 // The aged side without the other has no name.
                 let side = if subject.is_empty() { SUBJECTS[0] } else { subject };

@@ -1,6 +1,6 @@
 //! Converts benchmarks on an aged file system and on its unaged copy to page data.
 
-use super::{axis, by_phase, clock, distribution_lines, operations, rate_lines};
+use super::{axis, by_phase, clock, distribution_lines, in_virtual_time, operations, rate_lines};
 use crate::data::{Experiment, Line, Plot};
 use bench::metadata::{PhaseOutcome, Quantiles};
 use results::Run;
@@ -27,10 +27,7 @@ fn compare(name: &str, run: &Run, aged: &[PhaseOutcome], unaged: &[PhaseOutcome]
     };
     Experiment {
         figure: format!("{name}, {} and {}", SUBJECTS[0], SUBJECTS[1]),
-        title: format!(
-            "Metadata benchmark on {name}, aged and unaged{}",
-            if clock(run).is_empty() { "" } else { ", in virtual time" }
-        ),
+        title: format!("Metadata benchmark on {name}, aged and unaged{}", in_virtual_time(run)),
         scale: "metadata".to_owned(),
         plots: vec![
             Plot {
@@ -53,11 +50,7 @@ fn compare(name: &str, run: &Run, aged: &[PhaseOutcome], unaged: &[PhaseOutcome]
                 ..Plot::default()
             },
         ],
-        method: [("Command", run.command.clone()), ("Clock", clock(run))]
-            .into_iter()
-            .filter(|(_, text)| !text.is_empty())
-            .map(|(name, text)| (name.to_owned(), text))
-            .collect(),
+        method: std::iter::once(("Command".to_owned(), run.command.clone())).chain(clock(run)).collect(),
         ..Experiment::default()
     }
 }

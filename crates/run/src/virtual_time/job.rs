@@ -57,7 +57,7 @@ pub fn perform(job: Job, commands: &RankCommands, watch: &mut dyn Watch) -> Resu
         }
         Job::Personality { on, job } => {
             let plan = ::bench::personality::Plan::new(&job.personality, job.seed).map_err(bench_error)?;
-            once(on, watch, |turn| job.working(&plan).once(turn))
+            once(on, watch, |turn| job.once(&plan, turn))
         }
         Job::Metadata { on, job } => once(on, watch, |turn| metadata_once(&job, commands, turn)),
     }

@@ -2,7 +2,7 @@
 
 use super::job::Job;
 use super::sides::Side;
-use super::vm_error;
+use super::{SUBCOMMAND, vm_error};
 use crate::Error;
 use fs::{FileSystem, Location, VolumeConfig};
 use results::Watch;
@@ -33,12 +33,11 @@ const IDENTIFIES: (&str, &str) = ("blkid", "util-linux");
 pub struct Machine {
     modules: Vec<&'static str>,
     tools: Vec<(&'static str, &'static str)>,
-    subcommand: &'static [&'static str],
 }
 
 impl Machine {
-    pub fn new(kind: &dyn FileSystem, subcommand: &'static [&'static str]) -> Machine {
-        Machine { modules: fs::modules(kind), tools: tools(kind), subcommand }
+    pub fn new(kind: &dyn FileSystem) -> Machine {
+        Machine { modules: fs::modules(kind), tools: tools(kind) }
     }
 
     /// Measures a side once.
@@ -51,7 +50,7 @@ impl Machine {
         self.run(&side.kernel, &[(&side.image, false)], seed, &job(inside(&side.volume, 0)))
     }
 
-    /// Makes the sides that are copies, in `dir`. The subject is the first side that has an image.
+    /// Makes the sides that have no image yet, in `dir`: copies of the tree of the subject.
     pub fn make(
         &self,
         mut sides: Vec<Side>,
@@ -88,7 +87,7 @@ impl Machine {
         seed: u64,
         job: &Job,
     ) -> Result<T, Error> {
-        let args: Vec<OsString> = self.subcommand.iter().map(OsString::from).collect();
+        let args: Vec<OsString> = SUBCOMMAND.iter().map(OsString::from).collect();
         let attached = disks.iter().zip(DISKS).map(|((image, is_written), inside)| AttachedDisk {
             image: image.to_path_buf(),
             inside: inside.into(),

@@ -10,8 +10,10 @@ use vm::Kernel;
 /// A file system to measure.
 #[derive(Clone)]
 pub struct Side {
-    /// Its name in the store: `aged`, `unaged` or empty, and after a comma what it differs in.
-    pub name: String,
+    /// `aged`, `unaged`, or empty if it is the only one.
+    subject: &'static str,
+    /// What it differs in from the others of this subject: a kernel, or options of mkfs.
+    what: String,
     /// The image; empty for a copy that does not exist yet.
     pub image: PathBuf,
     pub volume: VolumeConfig,
@@ -21,32 +23,21 @@ pub struct Side {
 impl Side {
     /// The subject itself.
     pub fn new(image: &Path, volume: &VolumeConfig, kernel: &Kernel) -> Side {
-        Side { name: String::new(), image: image.to_owned(), volume: volume.clone(), kernel: kernel.clone() }
+        let (image, volume, kernel) = (image.to_owned(), volume.clone(), kernel.clone());
+        Side { subject: "", what: String::new(), image, volume, kernel }
     }
 
-    fn named(&self, name: &str) -> Side {
-        Side { name: name.to_owned(), ..self.clone() }
+    /// Its name in the store.
+    pub fn name(&self) -> String {
+        let parts = [self.subject, &self.what].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(", ")
     }
 
     /// A copy of its tree on a fresh file system.
     fn copy(&self) -> Side {
-        Side { image: PathBuf::new(), ..self.named(SUBJECTS[1]) }
-    }
-
-    fn differing_in(&self, what: &str) -> Side {
-        self.named(
-            &[&self.name, what]
-                .iter()
-                .filter(|part| !part.is_empty())
-                .copied()
-                .collect::<Vec<_>>()
-                .join(SEPARATOR),
-        )
+        Side { subject: SUBJECTS[1], image: PathBuf::new(), ..self.clone() }
     }
 }
-
-/// Between the name of a side and what it differs in.
-const SEPARATOR: &str = ", ";
 
 /// All sides: the subject, and its unaged copy if it is compared `against` one, with each kernel; or copies with each set of mkfs options.
 pub fn sides(
@@ -58,17 +49,24 @@ pub fn sides(
     if !spec.mkfs_opts.is_empty() {
         let copy = subject.copy();
         let with = |options: &Vec<String>| {
-            let mut side = copy.differing_in(&options.join(" "));
+            let mut side = Side { what: options.join(" "), ..copy.clone() };
             side.volume.mkfs_opts.extend(options.iter().cloned());
             side
         };
         return Ok(std::iter::once(copy.clone()).chain(spec.mkfs_opts.iter().map(with)).collect());
     }
-    let both = if against { vec![subject.named(SUBJECTS[0]), subject.copy()] } else { vec![subject.clone()] };
+    let both = match against {
+        true => vec![Side { subject: SUBJECTS[0], ..subject.clone() }, subject.copy()],
+        false => vec![subject.clone()],
+    };
     let [_, _, ..] = kernels else { return Ok(both) };
     let mut all = Vec::new();
-    for (kernel, label) in kernels.iter().zip(labels(kernels)?) {
-        all.extend(both.iter().map(|side| Side { kernel: kernel.clone(), ..side.differing_in(&label) }));
+    for (kernel, what) in kernels.iter().zip(labels(kernels)?) {
+        all.extend(both.iter().map(|side| Side {
+            kernel: kernel.clone(),
+            what: what.clone(),
+            ..side.clone()
+        }));
     }
     Ok(all)
 }
@@ -90,29 +88,16 @@ fn labels(kernels: &[Kernel]) -> Result<Vec<String>, Error> {
 
 /// The sides to compare, with the name of each ratio: aged over unaged for each kernel, and each side over the first one that differs from it
 /// only in the kernel or in the options.
-pub fn ratios(names: &[&str]) -> Vec<(String, [String; 2])> {
-    let parts = |name: &str| -> (String, String) {
-        let (side, what) = name.split_once(SEPARATOR).unwrap_or((name, ""));
-        // A single file system has no name, only what it differs in.
-        if SUBJECTS.contains(&side) {
-            (side.to_owned(), what.to_owned())
-        } else {
-            (String::new(), name.to_owned())
-        }
-    };
-    let ratio = |a: &str, b: &str| (format!("{a} / {b}"), [a.to_owned(), b.to_owned()]);
+pub fn ratios(sides: &[Side]) -> Vec<(String, [String; 2])> {
+    let ratio = |a: &Side, b: &Side| (format!("{} / {}", a.name(), b.name()), [a.name(), b.name()]);
     let mut all = Vec::new();
-    for (index, name) in names.iter().enumerate() {
-        let (side, what) = parts(name);
-        if side == SUBJECTS[0]
-            && let Some(unaged) =
-                names.iter().find(|other| parts(other) == (SUBJECTS[1].to_owned(), what.clone()))
-        {
-            all.push(ratio(name, unaged));
+    for (index, side) in sides.iter().enumerate() {
+        let unaged = sides.iter().find(|other| other.subject == SUBJECTS[1] && other.what == side.what);
+        if side.subject == SUBJECTS[0] {
+            all.extend(unaged.map(|unaged| ratio(side, unaged)));
         }
-        if let Some(first) = names[..index].iter().find(|other| parts(other).0 == side) {
-            all.push(ratio(name, first));
-        }
+        let first = sides[..index].iter().find(|other| other.subject == side.subject);
+        all.extend(first.map(|first| ratio(side, first)));
     }
     all
 }
@@ -121,18 +106,28 @@ pub fn ratios(names: &[&str]) -> Vec<(String, [String; 2])> {
 mod tests {
     use super::*;
 
-    fn names(names: &[&str]) -> Vec<String> {
-        ratios(names).into_iter().map(|(name, _)| name).collect()
+    /// The names of the ratios of sides, each a subject and what it differs in.
+    fn names(sides: &[(&'static str, &str)]) -> Vec<String> {
+        let kernel = Kernel { image: PathBuf::new(), modules: PathBuf::new() };
+        let volume = VolumeConfig::new(fs::Location::Image(PathBuf::new()), "ext4", 0);
+        let side = |(subject, what): &(&'static str, &str)| Side {
+            subject,
+            what: (*what).to_owned(),
+            ..Side::new(Path::new(""), &volume, &kernel)
+        };
+        let sides: Vec<Side> = sides.iter().map(side).collect();
+        ratios(&sides).into_iter().map(|(name, _)| name).collect()
     }
 
     #[test]
     fn sides_that_differ_in_one_thing_are_compared() {
-        assert_eq!(names(&[""]), Vec::<String>::new());
-        assert_eq!(names(&["aged", "unaged"]), ["aged / unaged"]);
-        assert_eq!(names(&["6.1", "6.12"]), ["6.12 / 6.1"]);
-        assert_eq!(names(&["unaged", "unaged, -I 512"]), ["unaged, -I 512 / unaged"]);
+        assert_eq!(names(&[("", "")]), Vec::<String>::new());
+        assert_eq!(names(&[("aged", ""), ("unaged", "")]), ["aged / unaged"]);
+        assert_eq!(names(&[("", "6.1"), ("", "6.12")]), ["6.12 / 6.1"]);
+        assert_eq!(names(&[("unaged", ""), ("unaged", "-I 512")]), ["unaged, -I 512 / unaged"]);
+        let kernels = [("aged", "6.1"), ("unaged", "6.1"), ("aged", "6.12"), ("unaged", "6.12")];
         assert_eq!(
-            names(&["aged, 6.1", "unaged, 6.1", "aged, 6.12", "unaged, 6.12"]),
+            names(&kernels),
             [
                 "aged, 6.1 / unaged, 6.1",
                 "aged, 6.12 / unaged, 6.12",

@@ -1,8 +1,7 @@
 //! The first process of the machine: provides the disks, runs the command, and reports its end.
 
 use super::job::{Ended, FILE, INPUT, Job, PROGRAMS, RESULT, device};
-use crate::guest::{RUN_DIR, load_modules, memory_limits};
-use crate::guest_environment::VARIABLE;
+use crate::guest::{detected, inform, load_modules, memory_limits};
 use crate::job::PROGRAM;
 use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
 use std::fs::File;
@@ -10,7 +9,6 @@ use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// Whether this machine has a virtual clock.
 pub fn is_asked_for() -> bool {
@@ -38,7 +36,10 @@ fn carry_out() -> Result<Ended, String> {
     // Some kernels lack them; programs that need them report the error.
     let _ = memory_limits(Path::new("/sys/fs/cgroup"));
     for (index, (path, bytes)) in job.disks.iter().enumerate() {
-        find(&device(index))?;
+        let device = device(index);
+        detected(|| device.exists().then_some(())).ok_or_else(|| {
+            format!("no {}: the kernel does not use the memory as a disk", device.display())
+        })?;
         // Programs see an image of the right size; what is in it they find in the memory.
         let created = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let sized = created.and_then(|()| File::create_new(path)).and_then(|file| file.set_len(*bytes));
@@ -49,8 +50,7 @@ fn carry_out() -> Result<Ended, String> {
     let mut command = Command::new(PROGRAM);
     command.args(&job.args).current_dir(&job.dir).env_clear();
     command.env("PATH", PROGRAMS).env("LD_LIBRARY_PATH", "/lib").env("HOME", "/root");
-    command.env("SENESCE_RUN_DIR", RUN_DIR);
-    command.env(VARIABLE, serde_json::to_string(&job.guest).expect("plain data serializes"));
+    inform(&mut command, &job.guest);
     // Its output is collected, because a write to the serial line would take time.
     let output =
         command.stdin(Stdio::from(input)).output().map_err(|e| format!("starting {PROGRAM}: {e}"))?;
@@ -62,15 +62,4 @@ fn carry_out() -> Result<Ended, String> {
             Err(format!("ended its command by signal {}: {}", signal.unwrap_or_default(), errors.trim()))
         }
     }
-}
-
-/// Waits until the kernel has found the memory of a disk.
-fn find(device: &Path) -> Result<(), String> {
-    for _ in 0..600 {
-        if device.exists() {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Err(format!("no {}: the kernel does not use the memory as a disk", device.display()))
 }

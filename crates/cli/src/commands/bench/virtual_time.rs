@@ -28,7 +28,6 @@ pub fn spec(clock: &ClockArgs) -> Result<Option<VirtualTimeSpec>> {
         seeds: clock.seeds,
         kernels: requested_kernels(&clock.kernel, &clock.modules)?,
         mkfs_opts: clock.mkfs_opts.iter().map(|options| mkfs_opts(options)).collect(),
-        subcommand: &["bench", "virtual-time-job"],
     }))
 }
 

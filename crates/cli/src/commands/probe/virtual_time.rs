@@ -1,7 +1,7 @@
 //! Probes in virtual time: the same command line, in a machine with the image.
 
-use super::super::vm_dispatch::FailedInVm;
 use crate::args::{MeasuringClock, ProbeKind, Subject};
+use crate::commands::FailedInVm;
 use crate::output;
 use anyhow::{Context as _, Result, bail};
 use fs::Location;
