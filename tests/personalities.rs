@@ -106,7 +106,7 @@ fn personality_on_an_aged_image_is_compared_and_image_is_unchanged() {
         .filter(|name| name.contains("benchmark") || name.contains("unaged"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
-    lab.refused("bench fileserver --on work/a.img", "--scale 0.0");
+    lab.refused("bench fileserver --on work/a.img", "--scale of 0.0");
     lab.nothing_left();
 }
 

@@ -22,6 +22,7 @@ fn bad_arguments_are_refused() {
         ("age --churn 0.2 --work work", "overwrite=0.2,punch=0.1"),
         ("age --churn punch=0.1 --data fallocate --work work", "cannot be used with"),
         ("age --workload punched --rounds 101 --work work", "no round 101"),
+        ("age --workload punched --size 16MiB --work work", "no file of 16777216 bytes fits"),
         ("age --device /dev/sda --work work", "--erase"),
         ("age --resume --work work", "no aging named"),
         ("age --dir nowhere --size 64MiB --work work", "nowhere"),

@@ -131,6 +131,54 @@ fn probes_run_in_virtual_time() {
     lab.nothing_left();
 }
 
+/// An experiment with the personality on a file system that this kernel lacks.
+const EXPERIMENT: &str = r#"
+figure = "tails"
+title = "The slowest operations"
+source = "a test"
+fs = ["ext4-dax"]
+disks = ["ideal"]
+round = { label = "overwrites" }
+
+[scale.small]
+size_bytes = 67_108_864
+rounds = [1]
+workload = { kind = "personality", personality = "tiny.toml", profile = "wang_os", fullness = 0.5, dirty_bytes = 1_000_000, time_s = 0.05, clock = "virtual" }
+
+[[plot]]
+title = "Slowest fsync"
+y = "fsync_max_us"
+axis = { label = "latency", unit = "µs" }
+"#;
+
+#[test]
+fn experiment_in_virtual_time_ages_and_measures_what_this_kernel_lacks() {
+    needs!("virtual machines");
+    needs!("ext4");
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("tiny.toml"), TINY).unwrap();
+    std::fs::write(lab.path().join("tails.toml"), EXPERIMENT).unwrap();
+    let [first, second] = ["one", "two"].map(|work| lab.json(&format!("run tails.toml --work {work}")));
+    assert_eq!(first["checkpoints"], second["checkpoints"]);
+    let checkpoints = first["checkpoints"].as_array().unwrap();
+    for side in ["aged", "unaged"] {
+        let found = checkpoints.iter().find(|checkpoint| checkpoint["side"] == side);
+        let slowest = &found.unwrap_or_else(|| panic!("{side}: {first}"))["fsync_max_us"];
+        assert!(number(slowest) > 0.0, "{side}: {first}");
+    }
+    lab.run("report --work one -o page.html");
+    let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
+    assert!(page.contains("the time of no hardware"), "the page does not say what its time is");
+    for (from, to, said) in [
+        (r#"["ideal"]"#, r#"["ssd-sata"]"#, "needs disks"),
+        ("67_108_864", "67_108_000", "not a multiple of 2 MiB"),
+    ] {
+        std::fs::write(lab.path().join("wrong.toml"), EXPERIMENT.replace(from, to)).unwrap();
+        lab.refused("run wrong.toml --work one", said);
+    }
+    lab.nothing_left();
+}
+
 #[test]
 fn machine_with_virtual_clock_ends_with_its_program() {
     needs!("virtual machines");

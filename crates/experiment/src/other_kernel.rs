@@ -6,7 +6,7 @@ use super::runner::{RunSpec, is_measured};
 use disk::Session;
 use fs::FileSystem;
 use results::Watch;
-use run::{Error, interrupted};
+use run::{Error, interrupted, virtual_time};
 use std::path::Path;
 
 /// Access to another kernel.
@@ -60,6 +60,29 @@ impl Place {
         let tools = fs::require_tools(kind).map_err(|error| error.to_string());
         Ok(match tools.and_then(|()| (other_kernel.release)(kind)) {
             Ok(release) => (Place::OtherKernel(kind), Some(kind.version_on(&release))),
+            Err(why) => (Place::Nowhere(format!("{why}; or leave it out with --fs")), None),
+        })
+    }
+
+    /// The same, if a machine with a virtual clock measures it. That machine also ages what this kernel lacks.
+    pub fn in_virtual_time(
+        kind: &'static dyn FileSystem,
+        is_asked: bool,
+    ) -> Result<(Place, Option<String>), Error> {
+        let is_aged_here = fs::can_mount(kind);
+        if is_aged_here && is_asked {
+            fs::ready(kind)?;
+        }
+        let release = || -> Result<String, Error> {
+            fs::require_tools(kind)?;
+            let kernel = virtual_time::kernel_for(kind)?;
+            kernel.release().map_err(|error| Error::Failed(error.to_string()))
+        };
+        Ok(match release() {
+            Ok(release) if is_aged_here => {
+                (Place::Here, Some(format!("{}; measured on Linux {release}", kind.version())))
+            }
+            Ok(release) => (Place::Here, Some(kind.version_on(&release))),
             Err(why) => (Place::Nowhere(format!("{why}; or leave it out with --fs")), None),
         })
     }

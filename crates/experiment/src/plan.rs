@@ -116,18 +116,22 @@ impl<'a> Plan<'a> {
 /// The jobs of a scale: one for each cell, or for each cell and disk.
 fn jobs(spec: &RunSpec, scale: &Scale, disks: &[NamedDisk]) -> Result<Vec<Job>, Error> {
     let mut jobs = Vec::new();
-    let mut places: BTreeMap<String, (Place, Option<String>)> = BTreeMap::new();
+    let mut places: BTreeMap<(String, bool), (Place, Option<String>)> = BTreeMap::new();
     for cell in cells(&spec.experiment, scale)? {
         let is_asked = spec.fs.is_empty() || spec.fs.contains(&cell.fs);
         if is_asked {
             cell.task.check(&cell, scale)?;
         }
-        let (place, version) = match (places.get(&cell.fs), cell.task.file_system(&cell.fs)?) {
+        let key = (cell.fs.clone(), cell.task.is_in_virtual_time());
+        let (place, version) = match (places.get(&key), cell.task.file_system(&cell.fs)?) {
             (Some(known), _) => known.clone(),
             (None, None) => (Place::Here, None),
             (None, Some(kind)) => {
-                let place = Place::of(kind, is_asked, &spec.other_kernel)?;
-                places.insert(cell.fs.clone(), place.clone());
+                let place = match key.1 {
+                    true => Place::in_virtual_time(kind, is_asked)?,
+                    false => Place::of(kind, is_asked, &spec.other_kernel)?,
+                };
+                places.insert(key, place.clone());
                 place
             }
         };

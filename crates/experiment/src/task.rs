@@ -73,6 +73,11 @@ pub(super) trait Task: Debug + Send + Sync {
         false
     }
 
+    /// Whether it is measured in a machine with a virtual clock.
+    fn is_in_virtual_time(&self) -> bool {
+        false
+    }
+
     /// Whether costs are computed from block requests.
     fn uses_requests(&self) -> bool {
         false

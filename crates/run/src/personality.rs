@@ -155,7 +155,7 @@ fn in_virtual_time(
         spec: virtual_time,
         subject: &spec.on,
         run: Some(run),
-        against: spec.against,
+        unaged: spec.against.then_some(UnagedSide::Copy),
         what: &spec.personality.name,
         seed: spec.seed,
     };
@@ -237,8 +237,8 @@ impl PersonalityJob {
         let fits = (free as f64 / needed as f64 * 100.0).floor() / 100.0;
         let side = if side.subject.is_empty() { "it" } else { side.name() };
         Err(Error::Refused(format!(
-            "{} needs {needed_said} of free space, but {side} has {free_said}; --scale {fits} creates fewer \
-             files",
+            "{} needs {needed_said} of free space, but {side} has {free_said}; a --scale of {fits} \
+             times this one creates fewer files",
             self.personality.name
         )))
     }

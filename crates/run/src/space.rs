@@ -45,6 +45,8 @@ pub(crate) fn check(
 ) -> Result<(), Error> {
     let metadata = EMPTY_BYTES.min(volume.size_bytes / 8) + plan.live_files * METADATA_BYTES_A_FILE;
     let (place, need) = match &volume.location {
+        // It has all its memory already.
+        Location::Image(path) if vm::attached_disk(path).is_some() => return Ok(()),
         // Written churn eventually touches every block, and a sparse image never shrinks.
         Location::Image(path) | Location::Modelled { dir: path, .. } => {
             let need = match data {

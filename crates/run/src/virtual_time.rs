@@ -4,20 +4,22 @@
 //!
 //! What it measures is the cost of the code of kernel and file system, not that of caches, memory and media.
 
+mod age;
 mod job;
 mod machine;
 mod sides;
 
+pub use age::age;
 pub use job::{Job, JobResult, perform};
 pub use machine::tools;
 
 use crate::Error;
-use crate::aged_pair::{Found, Measured, RunPlan, Subject, begin};
+use crate::aged_pair::{Found, Measured, RunPlan, Subject, UnagedSide, begin};
 use crate::rollback::{Restored, RollbackMethod};
 use crate::work::Work;
 use disk::{FileLock, Scratch, Session};
 use fs::{FileSystem, Location, VolumeConfig};
-use machine::{Machine, most_at_once, side_by_side};
+use machine::{Fresh, Machine, most_at_once, side_by_side};
 use results::{RunId, Store, Watch};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -98,8 +100,8 @@ pub struct Plan<'a> {
     pub subject: &'a Subject,
     /// The run in the store; without one, `record` begins its own.
     pub run: Option<RunPlan<'a>>,
-    /// Whether an aged file system is compared with its unaged copy.
-    pub against: bool,
+    /// What an aged file system is measured beside, if anything.
+    pub unaged: Option<UnagedSide>,
     /// What is measured, for users.
     pub what: &'a str,
     /// The first seed.
@@ -118,7 +120,7 @@ pub fn measure<T: DeserializeOwned + Send>(
     let (image, volume, kind) = image_of(&found)?;
     let kernels = kernels(plan.spec, &volume, kind)?;
     let subject = Side::new(&image, &volume, &kernels[0]);
-    let sides = sides(plan.spec, found.manifest().is_some() && plan.against, &subject, &kernels)?;
+    let sides = sides(plan.spec, found.manifest().is_some() && plan.unaged.is_some(), &subject, &kernels)?;
     let ratios = ratios(&sides);
     let session = Session::begin()?;
     let work = plan.subject.work().map(Work::take).transpose()?;
@@ -138,7 +140,8 @@ pub fn measure<T: DeserializeOwned + Send>(
     let measured = || {
         let scratch = Scratch::make(&session, image.parent().unwrap_or(Path::new("/")), SCRATCH)?;
         let machine = Machine::new(kind);
-        let sides = machine.make(sides, &subject, filled, scratch.path(), watch)?;
+        let fresh = Fresh { side: plan.unaged.unwrap_or(UnagedSide::Copy), of: &subject, filled };
+        let sides = machine.make(sides, &fresh, scratch.path(), watch)?;
         let title = format!("{}: {}, in virtual time", found.name(), plan.what);
         measure_all(&machine, &sides, &seeds, (&title, watch), job, recorded)
     };
@@ -192,6 +195,13 @@ fn image_of(found: &Found) -> Result<(PathBuf, VolumeConfig, &'static dyn FileSy
     }
     fs::require_tools(kind)?;
     Ok((image.clone(), volume.clone(), kind))
+}
+
+/// Refuses a file system of a size that no machine with a virtual clock has, alone or, to copy its tree, beside another of the same size.
+pub fn check_size(bytes: u64, unaged: UnagedSide) -> Result<(), Error> {
+    let both = [bytes; 2];
+    let disks = if unaged == UnagedSide::Copy { &both[..] } else { &both[..1] };
+    vm::check_virtual_disks(disks).map_err(Error::Refused)
 }
 
 /// The newest kernel that measures this file system in virtual time.

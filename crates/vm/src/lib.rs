@@ -35,5 +35,5 @@ pub use qemu::{Accelerator, qemu_version};
 pub use run::{Task, TaskOutput, run};
 pub use virtual_time::{
     AttachedDisk, VIRTUAL_TIME_MEMORY_BYTES, VIRTUAL_TIME_MODULES, VirtualTimeOutput, VirtualTimeTask,
-    attached_disk, has_virtual_clock, run_in_virtual_time,
+    attached_disk, check_virtual_disks, has_virtual_clock, run_in_virtual_time,
 };

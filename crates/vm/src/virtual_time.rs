@@ -86,8 +86,7 @@ pub struct VirtualTimeOutput {
 /// Runs the command in a machine with a virtual clock.
 pub fn run_in_virtual_time(task: &VirtualTimeTask) -> Result<VirtualTimeOutput, Error> {
     let version = version()?;
-    let sizes = task.disks.iter().map(size_bytes).collect::<Result<Vec<_>, _>>()?;
-    check_total(task.disks, &sizes)?;
+    let sizes = sizes(task.disks)?;
     let initramfs = initramfs(task, &sizes, &version)?;
     let kernel = kernel(&task.kernel.image)?;
     let starting = || Error::io("starting", Path::new("a virtual machine"));
@@ -148,20 +147,26 @@ fn wait(qemu: &mut Process, console: &Console) -> Result<(), Stopped> {
     }
 }
 
-/// The size of a disk.
-fn size_bytes(disk: &AttachedDisk) -> Result<u64, Error> {
-    let fail = |why: String| Error::Memory { path: disk.image.clone(), why };
-    let bytes = std::fs::metadata(&disk.image).map_err(|e| fail(e.to_string()))?.len();
-    if bytes == 0 || bytes % ALIGN_BYTES != 0 {
-        return Err(fail(format!("{bytes} bytes are not a multiple of 2 MiB: choose another --size")));
+/// The sizes of disks.
+fn sizes(disks: &[AttachedDisk]) -> Result<Vec<u64>, Error> {
+    let fail = |disk: &AttachedDisk, why: String| Error::Memory { path: disk.image.clone(), why };
+    let mut sizes = Vec::new();
+    for disk in disks {
+        sizes.push(std::fs::metadata(&disk.image).map_err(|e| fail(disk, e.to_string()))?.len());
+        check_virtual_disks(&sizes).map_err(|why| fail(disk, why))?;
     }
-    Ok(bytes)
+    Ok(sizes)
 }
 
-fn check_total(disks: &[AttachedDisk], sizes: &[u64]) -> Result<(), Error> {
-    let Some(last) = disks.last().filter(|_| sizes.iter().sum::<u64>() > MOST_BYTES) else { return Ok(()) };
-    let why = format!("disks in virtual time have at most {} together", input::bytes(MOST_BYTES));
-    Err(Error::Memory { path: last.image.clone(), why })
+/// Refuses disks of these sizes together in one machine with a virtual clock, and says why.
+pub fn check_virtual_disks(sizes: &[u64]) -> Result<(), String> {
+    if let Some(bytes) = sizes.iter().find(|bytes| **bytes == 0 || **bytes % ALIGN_BYTES != 0) {
+        return Err(format!("{bytes} bytes are not a multiple of 2 MiB: choose another size"));
+    }
+    if sizes.iter().sum::<u64>() > MOST_BYTES {
+        return Err(format!("disks in virtual time have at most {} together", input::bytes(MOST_BYTES)));
+    }
+    Ok(())
 }
 
 /// The root of the machine, with the job.
@@ -209,14 +214,13 @@ mod tests {
             File::create(&image).unwrap().set_len(bytes).unwrap();
             AttachedDisk { image, inside: "/disk0".into(), is_written: false }
         };
-        assert_eq!(size_bytes(&of(6 << 20)).unwrap(), 6 << 20);
+        assert_eq!(sizes(&[of(6 << 20), of(4 << 20)]).unwrap(), [6 << 20, 4 << 20]);
         for bytes in [0, 3 << 20] {
-            let said = size_bytes(&of(bytes)).unwrap_err().to_string();
-            assert!(said.ends_with("are not a multiple of 2 MiB: choose another --size"), "{said}");
+            let said = sizes(&[of(2 << 20), of(bytes)]).unwrap_err().to_string();
+            assert!(said.contains(&format!("{bytes}.img")), "{said}");
+            assert!(said.ends_with("are not a multiple of 2 MiB: choose another size"), "{said}");
         }
-        let two = [of(2 << 20), of(16 << 30)];
-        let said = check_total(&two, &[2 << 20, 16 << 30]).unwrap_err().to_string();
+        let said = sizes(&[of(2 << 20), of(16 << 30)]).unwrap_err().to_string();
         assert!(said.contains("17179869184.img") && said.ends_with("at most 16 GiB together"), "{said}");
-        check_total(&two, &[2 << 20, 4 << 20]).unwrap();
     }
 }

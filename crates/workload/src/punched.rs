@@ -57,10 +57,15 @@ impl Punched {
         Ok(())
     }
 
+    /// The number of large files on such a file system.
+    fn files(self, capacity_bytes: u64, max_fullness: f64) -> u64 {
+        (capacity_bytes as f64 * self.fullness.min(max_fullness)) as u64 / self.file_bytes
+    }
+
     /// The operations of a round on a file system that files can fill up to `max_fullness` of `capacity_bytes`.
     fn round(self, capacity_bytes: u64, max_fullness: f64, round: u64) -> impl Iterator<Item = Op> + use<> {
-        let Punched { fullness, file_bytes, unit_bytes, new_file_bytes } = self;
-        let files = (capacity_bytes as f64 * fullness.min(max_fullness)) as u64 / file_bytes;
+        let Punched { file_bytes, unit_bytes, new_file_bytes, .. } = self;
+        let files = self.files(capacity_bytes, max_fullness);
         let holes = file_bytes / unit_bytes / 2;
         let new_files = (u128::from(files * holes * unit_bytes) * u128::from(round)
             / u128::from(LAST_ROUND)
@@ -97,6 +102,13 @@ impl Workload for Punched {
 
     fn start(&self, start: &Start) -> Result<Box<dyn Driver>, Error> {
         let (capacity_bytes, max_fullness) = (start.volume.size_bytes, start.volume.max_fullness());
+        if self.files(capacity_bytes, max_fullness) == 0 {
+            return Err(Error::Conditions(format!(
+                "no file of {} bytes fits in a share of {} of {capacity_bytes} bytes: use a larger --size or smaller files",
+                self.file_bytes,
+                self.fullness.min(max_fullness)
+            )));
+        }
         Ok(Box::new(Rounds { punched: *self, capacity_bytes, max_fullness, seed: start.seed }))
     }
 

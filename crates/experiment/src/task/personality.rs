@@ -1,6 +1,6 @@
 //! Personalities on aged file systems and unaged ones (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
 //! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. An image is aged for each round, for all cells and figures
-//! that measure it, and copied to each modelled disk, which sleeps its service times.
+//! that measure it, and copied to each modelled disk, which sleeps its service times; or it is measured in virtual time.
 
 use super::{Measuring, NamedDisk, Task, TaskKind};
 use crate::aged_images::Aged;
@@ -13,7 +13,8 @@ use results::{Measurement, measures};
 use run::SUBJECTS;
 use run::age;
 use run::aged_pair::{self, AgedPair, Subject, UnagedSide};
-use run::personality::{PersonalityJob, QUANTILES, bench_error, numbers};
+use run::personality::{PersonalityJob, QUANTILES, Repetition, bench_error, numbers};
+use run::virtual_time::{self, Job, VirtualTimeSpec};
 use run::{AgeSpec, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -45,6 +46,26 @@ struct OnAged {
     dirty_bytes: Option<u64>,
     /// Seconds per repetition.
     time_s: f64,
+    /// The clock of the measurement.
+    #[serde(skip_serializing_if = "Clock::is_wall")]
+    clock: Clock,
+}
+
+/// The clock of a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Clock {
+    /// That of this machine.
+    #[default]
+    Wall,
+    /// That of a machine that counts instructions; each repetition has another seed.
+    Virtual,
+}
+
+impl Clock {
+    fn is_wall(&self) -> bool {
+        *self == Clock::Wall
+    }
 }
 
 impl Default for OnAged {
@@ -59,6 +80,7 @@ impl Default for OnAged {
             threads: None,
             dirty_bytes: None,
             time_s: 60.0,
+            clock: Clock::Wall,
         }
     }
 }
@@ -80,10 +102,16 @@ fn operation_measures() -> Vec<String> {
 
 impl Task for OnAged {
     fn check(&self, cell: &Cell, scale: &Scale) -> Result<(), Error> {
+        if self.is_in_virtual_time() {
+            virtual_time::check_size(scale.size_bytes, self.unaged)?;
+        }
         self.check_on(scale.size_bytes, cell.seed)
     }
 
     fn parameters(&self, scale: &Scale, disks: &[NamedDisk]) -> Result<Value, Error> {
+        if self.is_in_virtual_time() && !matches!(disks, [disk] if disk.model.costs_nothing()) {
+            return Err(Error::Refused("clock = \"virtual\" needs disks = [\"ideal\"]".to_owned()));
+        }
         let models: Vec<&Model> = disks.iter().map(|disk| &disk.model).collect();
         Ok(json!({
             "on_aged": self,
@@ -100,17 +128,20 @@ impl Task for OnAged {
     }
 
     fn method(&self, scale: &Scale) -> (&'static str, String) {
-        (
-            "Time",
-            format!(
-                "real: the modelled disks take their service times; {} runs of each side, each on the unchanged file system",
-                scale.repeat
-            ),
-        )
+        let clock = match self.clock {
+            Clock::Wall => "real: the modelled disks take their service times",
+            Clock::Virtual => virtual_time::MEANING,
+        };
+        let runs = scale.repeat;
+        ("Time", format!("{clock}; {runs} runs of each side, each on the unchanged file system"))
     }
 
     fn sides(&self) -> &'static [&'static str] {
         &SUBJECTS
+    }
+
+    fn is_in_virtual_time(&self) -> bool {
+        self.clock == Clock::Virtual
     }
 }
 
@@ -162,34 +193,81 @@ impl Run<'_, '_> {
         let task = self.task;
         let images = &self.at.spec.aged_images;
         let aged = images.get(self.identity(round)?, || self.age(round))?;
-        let personality = task.personality()?;
-        let plan = Plan::new(&personality, self.at.cell.seed).map_err(bench_error)?;
         let length = RunLength::Time(Duration::from_secs_f64(task.time_s));
-        let (dirty_bytes, seed) = (task.dirty_bytes, self.at.cell.seed);
-        let job = PersonalityJob { personality, dirty_bytes, length, seed };
+        let job = PersonalityJob {
+            personality: task.personality()?,
+            dirty_bytes: task.dirty_bytes,
+            length,
+            seed: self.at.cell.seed,
+        };
         let mut measured = aged.measured.clone();
         let on = Subject::Aged { work: aged.images.path().to_owned(), name: aged.name.clone() };
-        let unaged = self.at.scale.unaged.then_some(task.unaged);
-        for NamedDisk { name: disk, model } in self.at.disks {
-            let what = format!("{} on {}, {}", self.at.cell.name, model.name(), job.personality.name);
-            let pair_plan = aged_pair::Plan::benchmark(None, &on, unaged, Some(disk));
-            let each =
-                |pair: &mut AgedPair| pair.each(&what, self.at.scale.repeat, |turn| job.once(&plan, turn));
-            for (subject, runs) in aged_pair::measure(&pair_plan, self.at.watch, each)?.result {
+        for disk in self.at.disks {
+            let sides = match task.clock {
+                Clock::Wall => self.in_wall_time(&job, &on, disk)?,
+                Clock::Virtual => self.in_virtual_time(&job, &on)?,
+            };
+            for (side, runs) in sides {
                 // The aged side without the other has no name.
-                let side = if subject.is_empty() { SUBJECTS[0] } else { subject };
+                let side = if side.is_empty() { SUBJECTS[0] } else { &side };
                 let repetitions = (1..).zip(&runs);
-                measured.extend(repetitions.flat_map(|(at, run)| numbers(run, side, at, Some(model.name()))));
+                measured.extend(
+                    repetitions.flat_map(|(at, run)| numbers(run, side, at, Some(disk.model.name()))),
+                );
             }
         }
         Ok(measured)
     }
 
+    /// What the aged file system is measured beside.
+    fn unaged(&self) -> Option<UnagedSide> {
+        self.at.scale.unaged.then_some(self.task.unaged)
+    }
+
+    /// The repetitions of each side on a modelled disk.
+    fn in_wall_time(
+        &mut self,
+        job: &PersonalityJob,
+        on: &Subject,
+        disk: &NamedDisk,
+    ) -> Result<Vec<(String, Vec<Repetition>)>, Error> {
+        let plan = Plan::new(&job.personality, job.seed).map_err(bench_error)?;
+        let what = format!("{} on {}, {}", self.at.cell.name, disk.model.name(), job.personality.name);
+        let pair_plan = aged_pair::Plan::benchmark(None, on, self.unaged(), Some(&disk.name));
+        let repeat = self.at.scale.repeat;
+        let each = |pair: &mut AgedPair| pair.each(&what, repeat, |turn| job.once(&plan, turn));
+        let sides = aged_pair::measure(&pair_plan, self.at.watch, each)?.result;
+        Ok(sides.into_iter().map(|(side, runs)| (side.to_owned(), runs)).collect())
+    }
+
+    /// The repetitions of each side in virtual time, each with another seed.
+    fn in_virtual_time(
+        &mut self,
+        job: &PersonalityJob,
+        on: &Subject,
+    ) -> Result<Vec<(String, Vec<Repetition>)>, Error> {
+        let repeat = self.at.scale.repeat;
+        let spec = VirtualTimeSpec { seeds: repeat, ..VirtualTimeSpec::default() };
+        let plan = virtual_time::Plan {
+            spec: &spec,
+            subject: on,
+            run: None,
+            unaged: self.unaged(),
+            what: &format!("{}, {}", self.at.cell.name, job.personality.name),
+            // No seed of another aging, whose number follows that of this one.
+            seed: job.seed.wrapping_mul(repeat),
+        };
+        let one = |on, seed| Job::Personality { on, job: PersonalityJob { seed, ..job.clone() } };
+        // The checkpoint is recorded when it is complete.
+        let measured = virtual_time::measure(&plan, self.at.watch, one, |_, _, _, _, _| Ok(()))?;
+        Ok(measured.measured.result)
+    }
+
     /// What the aged file system of a round depends on.
     fn identity(&self, round: u64) -> Result<String, Error> {
-        let OnAged { profile, method, fullness, .. } = self.task;
+        let OnAged { profile, method, fullness, clock, .. } = self.task;
         let volume = self.volume(Path::new(""))?;
-        Ok(json!([volume, profile, method, fullness, round, self.at.cell.seed]).to_string())
+        Ok(json!([volume, profile, method, fullness, clock, round, self.at.cell.seed]).to_string())
     }
 
     fn volume(&self, image: &Path) -> Result<VolumeConfig, Error> {
@@ -209,8 +287,14 @@ impl Run<'_, '_> {
         };
         let volume = self.volume(&images.path().join(format!("{name}.img")))?;
         let work = images.path().to_owned();
-        let spec = AgeSpec::new(&name, work, volume, Arc::new(workload), cell.seed, &self.at.spec.command);
-        let reached = age(&spec, self.at.watch)?.profile.expect("it is aged by a profile");
+        let is_aged_here = self.task.clock.is_wall() || fs::can_mount(fs::find(&cell.fs)?);
+        let reached = if is_aged_here {
+            let spec =
+                AgeSpec::new(&name, work, volume, Arc::new(workload), cell.seed, &self.at.spec.command);
+            age(&spec, self.at.watch)?.profile.expect("it is aged by a profile")
+        } else {
+            virtual_time::age(&work, &name, &volume, workload, cell.seed)?
+        };
         if let Some(first) = reached.failures.first() {
             return Err(Error::Failed(format!(
                 "{} operations of the aging failed, so it is not aged as asked for: {}, first {}; use a larger file system or a lower fullness",

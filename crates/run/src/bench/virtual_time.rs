@@ -4,7 +4,7 @@ use super::{
     MetadataOutcome, MetadataSpec, RankCommands, begin, metadata_side, numbers, record_phase, recorded,
 };
 use crate::Error;
-use crate::aged_pair::{Subject, Turn, named};
+use crate::aged_pair::{Subject, Turn, UnagedSide, named};
 use crate::rollback::Restored;
 use crate::virtual_time::{self, Job, VirtualClock, VirtualTimeSpec};
 use bench::metadata::{Backend, PhaseOutcome, Quantiles, Task};
@@ -66,7 +66,7 @@ pub fn metadata_in_virtual_time(
         spec: virtual_time,
         subject: on,
         run: None,
-        against: true,
+        unaged: Some(UnagedSide::Copy),
         what: "metadata benchmark",
         seed: spec.task.settings.seed,
     };

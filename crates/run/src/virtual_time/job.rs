@@ -1,5 +1,6 @@
-//! What one machine with a virtual clock does: one measurement on one file system, or the making of a copy.
+//! What one machine with a virtual clock does: one measurement on one file system, or the making or aging of one.
 
+use super::age::AgeJob;
 use crate::Error;
 use crate::aged_pair::{self, Access, Plan, Subject, Timing, Turn};
 use crate::bench::virtual_time::once as metadata_once;
@@ -15,15 +16,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Job {
-    /// Makes a fresh file system and copies a tree to it.
-    Copy {
-        /// The file system with the tree.
-        from: VolumeConfig,
-        /// The fresh one.
-        to: VolumeConfig,
-        /// Whether the files of the tree hold data.
-        filled: bool,
+    /// Makes a fresh file system.
+    Make {
+        /// The file system.
+        fresh: VolumeConfig,
+        /// The file system whose tree is copied to it, if any, and whether the files hold data.
+        tree: Option<(VolumeConfig, bool)>,
     },
+    /// Ages a file system.
+    Age(AgeJob),
     /// One repetition of a personality.
     Personality {
         /// The file system.
@@ -46,15 +47,18 @@ pub type JobResult = serde_json::Value;
 /// Does a job in a machine with a virtual clock.
 pub fn perform(job: Job, commands: &RankCommands, watch: &mut dyn Watch) -> Result<JobResult, Error> {
     match job {
-        Job::Copy { from, to, filled } => {
+        Job::Make { fresh, tree } => {
             let session = Session::begin()?;
-            let aged = fs::open(&session, &from.read_only())?;
-            let mut fresh = Unaged::make(&session, to)?;
-            fresh.copy_from("the aged file system", filled, aged.as_ref())?;
+            let mut fresh = Unaged::make(&session, fresh)?;
+            if let Some((from, filled)) = tree {
+                let aged = fs::open(&session, &from.read_only())?;
+                fresh.copy_from("the aged file system", filled, aged.as_ref())?;
+                aged.close()?;
+            }
             fresh.close()?;
-            aged.close()?;
             Ok(JobResult::Null)
         }
+        Job::Age(job) => Ok(serde_json::to_value(job.perform(watch)?).expect("results serialize")),
         Job::Personality { on, job } => {
             let plan = ::bench::personality::Plan::new(&job.personality, job.seed).map_err(bench_error)?;
             once(on, watch, |turn| job.once(&plan, turn))

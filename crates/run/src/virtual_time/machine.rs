@@ -1,9 +1,11 @@
 //! Starts the machines, several at once.
 
+use super::age::AgeJob;
 use super::job::Job;
 use super::sides::Side;
 use super::{SUBCOMMAND, vm_error};
 use crate::Error;
+use crate::aged_pair::UnagedSide;
 use fs::{FileSystem, Location, VolumeConfig};
 use results::Watch;
 use serde::de::DeserializeOwned;
@@ -17,8 +19,8 @@ use vm::{AttachedDisk, Kernel, VirtualTimeTask, run_in_virtual_time};
 /// The file systems in the machines.
 const DISKS: [&str; 2] = ["/disk0", "/disk1"];
 
-/// The seed of a machine that makes a copy: copies do not differ by the seed of a measurement.
-const COPY_SEED: u64 = 1;
+/// The seed of a machine that makes or ages a file system, which does not differ by the seed of a measurement.
+const MAKING_SEED: u64 = 1;
 
 /// The programs that a machine with this file system needs, and their packages.
 pub fn tools(kind: &dyn FileSystem) -> Vec<(&'static str, &'static str)> {
@@ -50,34 +52,46 @@ impl Machine {
         self.run(&side.kernel, &[(&side.image, false)], seed, &job(inside(&side.volume, 0)))
     }
 
-    /// Makes the sides that have no image yet, in `dir`: copies of the tree of the subject.
+    /// Makes the sides that have no image yet, in `dir`.
     pub fn make(
         &self,
         mut sides: Vec<Side>,
-        subject: &Side,
-        filled: bool,
+        like: &Fresh,
         dir: &Path,
         watch: &mut dyn Watch,
     ) -> Result<Vec<Side>, Error> {
-        // Sides that differ only in the kernel have the same copy.
+        // Sides that differ only in the kernel are made once.
         let mut made: Vec<(VolumeConfig, PathBuf)> = Vec::new();
         for side in sides.iter_mut().filter(|side| side.image.as_os_str().is_empty()) {
             if let Some((_, image)) = made.iter().find(|(volume, _)| *volume == side.volume) {
                 side.image = image.clone();
                 continue;
             }
-            watch.phase("copying to a fresh file system, in virtual time", None);
+            watch.phase(like.message(), None);
             let image = dir.join(format!("{}.img", made.len()));
-            check_room(subject, dir)?;
-            let created = File::create_new(&image).and_then(|file| file.set_len(side.volume.size_bytes));
-            created.map_err(Error::io("creating", &image))?;
-            let copy = Job::Copy { from: inside(&subject.volume, 0), to: inside(&side.volume, 1), filled };
-            let disks = [(subject.image.as_path(), false), (image.as_path(), true)];
-            let () = self.run(&subject.kernel, &disks, COPY_SEED, &copy)?;
+            check_room(like, dir)?;
+            create(&image, side.volume.size_bytes)?;
+            let fresh = inside(&side.volume, 0);
+            let tree = like.tree().map(|tree| (inside(&tree.volume, 1), like.filled));
+            let disks = [(image.as_path(), true)].into_iter();
+            let disks = disks.chain(like.tree().map(|tree| (tree.image.as_path(), false)));
+            let job = Job::Make { fresh, tree };
+            let () = self.run(&like.of.kernel, &disks.collect::<Vec<_>>(), MAKING_SEED, &job)?;
             side.image = image.clone();
             made.push((side.volume.clone(), image));
         }
         Ok(sides)
+    }
+
+    /// Ages a file system in a new image, which is removed if that fails.
+    pub fn age<T: DeserializeOwned>(&self, kernel: &Kernel, image: &Path, job: AgeJob) -> Result<T, Error> {
+        check_free(image.parent().unwrap_or(Path::new("/")), job.volume.size_bytes, "the aged file system")?;
+        create(image, job.volume.size_bytes)?;
+        let job = Job::Age(AgeJob { volume: inside(&job.volume, 0), ..job });
+        self.run(kernel, &[(image, true)], MAKING_SEED, &job).inspect_err(|_| {
+            // The error of the machine is the one to report.
+            let _ = std::fs::remove_file(image);
+        })
     }
 
     fn run<T: DeserializeOwned>(
@@ -123,17 +137,51 @@ fn inside(volume: &VolumeConfig, disk: usize) -> VolumeConfig {
     VolumeConfig { kernel: None, ..volume.at(Location::Image(DISKS[disk].into())) }
 }
 
-/// Refuses a copy that would not fit: a machine whose disk has no room is killed.
-fn check_room(subject: &Side, dir: &Path) -> Result<(), Error> {
-    let allocated = Location::Image(subject.image.clone()).allocated_bytes();
+/// Creates a sparse image.
+fn create(image: &Path, bytes: u64) -> Result<(), Error> {
+    let created = File::create_new(image).and_then(|file| file.set_len(bytes));
+    created.map_err(Error::io("creating", image))
+}
+
+/// A fresh file system to make.
+pub struct Fresh<'a> {
+    /// What is in it.
+    pub side: UnagedSide,
+    /// The aged one.
+    pub of: &'a Side,
+    /// Whether the files of the aged one hold data.
+    pub filled: bool,
+}
+
+impl Fresh<'_> {
+    /// The file system whose tree is copied, if any.
+    fn tree(&self) -> Option<&Side> {
+        (self.side == UnagedSide::Copy).then_some(self.of)
+    }
+
+    fn message(&self) -> &'static str {
+        match self.side {
+            UnagedSide::Copy => "copying to a fresh file system, in virtual time",
+            UnagedSide::Empty => "making an empty file system, in virtual time",
+        }
+    }
+}
+
+/// Refuses a file system that would not fit: a machine whose disk has no room is killed.
+fn check_room(fresh: &Fresh, dir: &Path) -> Result<(), Error> {
+    let tree = fresh.tree().map_or(0, |tree| Location::Image(tree.image.clone()).allocated_bytes());
     // Fresh metadata too; an image has never more than its size.
-    let needed = (allocated + allocated / 8 + (64 << 20)).min(subject.volume.size_bytes);
+    let needed = (tree + tree / 8 + (64 << 20)).min(fresh.of.volume.size_bytes);
+    check_free(dir, needed, "the unaged file system")
+}
+
+fn check_free(dir: &Path, needed: u64, what: &str) -> Result<(), Error> {
     let free = disk::free_bytes(dir)?;
     if free >= needed {
         return Ok(());
     }
     Err(Error::Refused(format!(
-        "the unaged copy needs {} in {}, where {} are free",
+        "{what} needs {} in {}, where {} are free",
         input::bytes(needed),
         dir.display(),
         input::bytes(free)

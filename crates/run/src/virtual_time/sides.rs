@@ -14,7 +14,7 @@ pub struct Side {
     subject: &'static str,
     /// What it differs in from the others of this subject: a kernel, or options of mkfs.
     what: String,
-    /// The image; empty for a copy that does not exist yet.
+    /// The image; empty for a fresh file system that does not exist yet.
     pub image: PathBuf,
     pub volume: VolumeConfig,
     pub kernel: Kernel,
@@ -33,13 +33,13 @@ impl Side {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    /// A copy of its tree on a fresh file system.
-    fn copy(&self) -> Side {
+    /// A fresh file system of the same kind.
+    fn fresh(&self) -> Side {
         Side { subject: SUBJECTS[1], image: PathBuf::new(), ..self.clone() }
     }
 }
 
-/// All sides: the subject, and its unaged copy if it is compared `against` one, with each kernel; or copies with each set of mkfs options.
+/// All sides: the subject, and a fresh one if it is compared `against` one, with each kernel; or fresh ones with each set of mkfs options.
 pub fn sides(
     spec: &VirtualTimeSpec,
     against: bool,
@@ -47,16 +47,16 @@ pub fn sides(
     kernels: &[Kernel],
 ) -> Result<Vec<Side>, Error> {
     if !spec.mkfs_opts.is_empty() {
-        let copy = subject.copy();
+        let fresh = subject.fresh();
         let with = |options: &Vec<String>| {
-            let mut side = Side { what: options.join(" "), ..copy.clone() };
+            let mut side = Side { what: options.join(" "), ..fresh.clone() };
             side.volume.mkfs_opts.extend(options.iter().cloned());
             side
         };
-        return Ok(std::iter::once(copy.clone()).chain(spec.mkfs_opts.iter().map(with)).collect());
+        return Ok(std::iter::once(fresh.clone()).chain(spec.mkfs_opts.iter().map(with)).collect());
     }
     let both = match against {
-        true => vec![Side { subject: SUBJECTS[0], ..subject.clone() }, subject.copy()],
+        true => vec![Side { subject: SUBJECTS[0], ..subject.clone() }, subject.fresh()],
         false => vec![subject.clone()],
     };
     let [_, _, ..] = kernels else { return Ok(both) };
