@@ -120,6 +120,42 @@ fn new_files_fill_alternating_holes() {
 }
 
 #[test]
+fn overwritten_files_are_torn_apart_while_clones_share_their_blocks() {
+    needs!("xfs");
+    needs!("btrfs");
+    for (fs, size, plain_score) in
+        [("xfs", "320MiB", 0.99..=1.0), ("btrfs", "256MiB --mkfs-opts=--mixed", 0.0..=0.9)]
+    {
+        let lab = Lab::new();
+        let score = |name: &str, set: &str| {
+            let aged = lab.json(&format!(
+                "age --workload cloned --rounds 4 --set file_bytes=4194304 {set} --fs {fs} --size {size} --name {name} --work work"
+            ));
+            assert_eq!((&aged["workload"], &aged["checker_clean"]), (&"cloned".into(), &true.into()), "{fs}");
+            let layout = lab.json(&format!("probe layout work/{name}.img"));
+            layout["scan_layout_score"].as_f64().unwrap()
+        };
+        let cloned = score("cloned", "--set kept=2 --set fullness=0.6");
+        assert!(cloned < 0.9, "{fs}: {cloned} with clones");
+        let plain = score("plain", "--set kept=0 --set fullness=0.2");
+        assert!(plain_score.contains(&plain), "{fs}: {plain} without");
+        lab.nothing_left();
+    }
+}
+
+#[test]
+fn clones_are_refused_where_files_cannot_share_blocks() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let age = "age --workload cloned --rounds 2 --set file_bytes=1048576 --fs ext4 --size 64MiB";
+    let output = lab.try_run(&format!("{age} --name c --work work"));
+    let said = text(&output.stderr);
+    assert!(!output.status.success() && said.contains("files cannot share blocks: use XFS, Btrfs"), "{said}");
+    lab.json(&format!("{age} --set kept=0 --name plain --work work"));
+    lab.nothing_left();
+}
+
+#[test]
 fn mount_option_that_most_kernels_lack_is_explained() {
     needs!("btrfs");
     let lab = Lab::new();

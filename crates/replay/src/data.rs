@@ -188,6 +188,12 @@ impl Writer {
             Data::Auto | Data::Write => shared.write(filler, fd, file, offset, len),
         })
     }
+
+    /// Writes `len` bytes at `offset` of an existing file.
+    pub fn write(&mut self, fd: BorrowedFd<'_>, file: FileId, offset: u64, len: u64) -> io::Result<()> {
+        let Self { shared, filler } = self;
+        shared.space.retry(|| shared.write(filler, fd, file, offset, len))
+    }
 }
 
 fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {

@@ -7,13 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
-use fiemap::{ExtentFlags, each_extent};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, fstat, openat, syncfs};
 use rustix::io::{self, Errno};
 use trace::FileId;
 
 use crate::data::Filler;
+use crate::unwritten::unwritten_ranges;
 use crate::walk::{self, Directory, Walk};
 use crate::{Error, Flow, Result, Shard};
 
@@ -185,18 +185,13 @@ fn fill_file(dir: &OwnedFd, file: FileId, seed: u64, filler: &mut Filler, tally:
     let _one = (stat.st_nlink > 1).then(|| tally.linked.lock());
     // Collects all unwritten ranges first, because writing changes the extent map.
     let size = stat.st_size as u64;
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
-    let mapped = each_extent(&fd, |extent| {
-        let end = extent.logical_end().min(size);
-        if extent.flags.any(ExtentFlags::UNWRITTEN) && extent.logical < end {
-            ranges.push((extent.logical, end));
-        }
-    });
-    match mapped {
+    let ranges = match unwritten_ranges(&fd, size) {
         // Without extent maps (tmpfs) the unwritten ranges are unknown; writing everything again gives the same contents.
-        Err(Errno::OPNOTSUPP | Errno::NOTTY) => ranges.extend((stat.st_blocks > 0).then_some((0, size))),
-        mapped => mapped?,
-    }
+        Err(Errno::OPNOTSUPP | Errno::NOTTY) => {
+            (stat.st_blocks > 0).then_some((0, size)).into_iter().collect()
+        }
+        ranges => ranges?,
+    };
     for (start, end) in ranges {
         filler.fill(seed, fd.as_fd(), file, start, end - start)?;
         tally.bytes.fetch_add(end - start, Relaxed);

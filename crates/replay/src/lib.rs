@@ -24,6 +24,7 @@ mod replay;
 mod route;
 mod shard;
 mod tree;
+mod unwritten;
 mod verify;
 mod walk;
 

@@ -74,6 +74,10 @@ impl Router {
                 let linked = self.is_linked(parent, file) || self.is_linked(to_parent, to_file);
                 if from == to && !linked { Route::Lane(from) } else { Route::Exclusive }
             }
+            Op::Clone { file, parent, to_file, to_parent } => {
+                let (from, to) = (self.lane(parent, file), self.lane(to_parent, to_file));
+                if from == to { Route::Lane(from) } else { Route::Exclusive }
+            }
             // Its name may be that of a file whose deletion is still queued.
             Op::Mkdir { .. } if self.labelled => Route::Exclusive,
             Op::Mkdir { .. } => {

@@ -47,12 +47,18 @@ impl Shard {
                 | Op::Punch { parent, .. }
                 | Op::Delete { parent, .. }
                 | Op::Fsync { parent, .. } => self.contains(parent),
-                Op::Rename { parent, to_parent, .. } | Op::Link { parent, to_parent, .. }
+                Op::Rename { parent, to_parent, .. }
+                | Op::Link { parent, to_parent, .. }
+                | Op::Clone { parent, to_parent, .. }
                     if parent == to_parent =>
                 {
                     self.contains(parent)
                 }
-                Op::Rename { .. } | Op::Link { .. } | Op::Rmdir { .. } | Op::Checkpoint { .. } => {
+                Op::Rename { .. }
+                | Op::Link { .. }
+                | Op::Clone { .. }
+                | Op::Rmdir { .. }
+                | Op::Checkpoint { .. } => {
                     return Err(Error::NotShared { op: op.to_string() });
                 }
             };

@@ -40,7 +40,7 @@ const BTRFS: u64 = 0x9123_683e;
 ///
 /// Holes and preallocated ranges have nothing to compare. If a file system does not distinguish them from written
 /// ranges (tmpfs), or writes zeros into partly truncated or punched preallocated blocks (Btrfs), whole blocks of zeros pass. Data written under an
-/// earlier name of a file is recognized by its contents, so two files with swapped blocks
+/// earlier name of a file, or before it was cloned, is recognized by its contents, so two files with swapped blocks
 /// are not detected; and pieces of less than 15 bytes written under an
 /// earlier name cannot be recognized, and count as wrong if something else follows them.
 pub fn verify(root: &Path, seed: u64) -> Result<VerifyReport> {

@@ -98,7 +98,8 @@ fn encode(op: &Op, out: &mut Vec<u8>) {
             number(out, amount);
         }
         Op::Rename { file: id, parent, to_file, to_parent }
-        | Op::Link { file: id, parent, to_file, to_parent } => {
+        | Op::Link { file: id, parent, to_file, to_parent }
+        | Op::Clone { file: id, parent, to_file, to_parent } => {
             file(out, id);
             dir(out, parent);
             file(out, to_file);

@@ -52,10 +52,7 @@ impl Namespace {
         match *op {
             Op::Mkdir { dir, parent } => self.mkdir(dir, parent),
             Op::Rmdir { dir, parent } => self.rmdir(dir, parent),
-            Op::Create { file, parent, .. } => {
-                self.inodes += 1;
-                self.link(file, Entry { parent, inode: self.inodes })
-            }
+            Op::Create { file, parent, .. } => self.create(file, parent),
             Op::Write { file, parent, .. }
             | Op::Append { file, parent, .. }
             | Op::Truncate { file, parent, .. }
@@ -65,6 +62,10 @@ impl Namespace {
             Op::Link { file, parent, to_file, to_parent } => {
                 let inode = self.lookup(file, parent)?.inode;
                 self.link(to_file, Entry { parent: to_parent, inode })
+            }
+            Op::Clone { file, parent, to_file, to_parent } => {
+                self.lookup(file, parent)?;
+                self.create(to_file, to_parent)
             }
             Op::Delete { file, parent } => {
                 self.lookup(file, parent)?;
@@ -100,6 +101,11 @@ impl Namespace {
         self.dirs.remove(&dir);
         self.dir(parent)?.entries -= 1;
         Ok(())
+    }
+
+    fn create(&mut self, file: FileId, parent: DirId) -> Result<(), String> {
+        self.inodes += 1;
+        self.link(file, Entry { parent, inode: self.inodes })
     }
 
     fn rename(&mut self, file: FileId, parent: DirId, to: FileId, to_parent: DirId) -> Result<(), String> {

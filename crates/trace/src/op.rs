@@ -74,6 +74,9 @@ pub enum Op {
     Rename { file: FileId, parent: DirId, to_file: FileId, to_parent: DirId },
     /// Create the hard link `to_file` in `to_parent` to `file`.
     Link { file: FileId, parent: DirId, to_file: FileId, to_parent: DirId },
+    /// Create `to_file` in `to_parent` as a copy of `file` that shares its blocks (a reflink), until one of the two is
+    /// written.
+    Clone { file: FileId, parent: DirId, to_file: FileId, to_parent: DirId },
     /// Unlink `file`.
     Delete { file: FileId, parent: DirId },
     /// Sync the file to stable storage.
@@ -84,7 +87,7 @@ pub enum Op {
 
 impl Op {
     /// The names of all kinds of operations, in the order of [`Op::kind`].
-    pub const KINDS: [&'static str; 12] = [
+    pub const KINDS: [&'static str; 13] = [
         "mkdir",
         "rmdir",
         "create",
@@ -97,6 +100,7 @@ impl Op {
         "delete",
         "fsync",
         "checkpoint",
+        "clone",
     ];
 
     /// The index of this operation's kind in [`Op::KINDS`].
@@ -114,6 +118,7 @@ impl Op {
             Op::Delete { .. } => 9,
             Op::Fsync { .. } => 10,
             Op::Checkpoint { .. } => 11,
+            Op::Clone { .. } => 12,
         }
     }
 }
@@ -132,7 +137,8 @@ impl fmt::Display for Op {
             Op::Append { file, parent, len } => write!(f, "{kind} {file} in {parent} length {len}"),
             Op::Truncate { file, parent, size } => write!(f, "{kind} {file} in {parent} size {size}"),
             Op::Rename { file, parent, to_file, to_parent }
-            | Op::Link { file, parent, to_file, to_parent } => {
+            | Op::Link { file, parent, to_file, to_parent }
+            | Op::Clone { file, parent, to_file, to_parent } => {
                 write!(f, "{kind} {file} in {parent} to {to_file} in {to_parent}")
             }
             Op::Delete { file, parent } | Op::Fsync { file, parent } => {

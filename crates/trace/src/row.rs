@@ -8,7 +8,7 @@
 //! | write, punch | file | parent | length | offset | | | |
 //! | append | file | parent | length | | | | |
 //! | truncate | file | parent | size | | | | |
-//! | rename, link | file | parent | | | new file | its parent | |
+//! | rename, link, clone | file | parent | | | new file | its parent | |
 //! | delete, fsync | file | parent | | | | | |
 //! | checkpoint | | | number | | | | |
 //!
@@ -57,7 +57,8 @@ impl From<&Op> for Row<'static> {
                 Row { size: Some(size), ..of(file, parent) }
             }
             Op::Rename { file, parent, to_file, to_parent }
-            | Op::Link { file, parent, to_file, to_parent } => {
+            | Op::Link { file, parent, to_file, to_parent }
+            | Op::Clone { file, parent, to_file, to_parent } => {
                 Row { to_file: Some(to_file.0), to_dir: Some(to_parent.0), ..of(file, parent) }
             }
             Op::Delete { file, parent } | Op::Fsync { file, parent } => of(file, parent),
@@ -99,6 +100,12 @@ impl Row<'_> {
                 to_parent: self.to_dir()?,
             },
             "link" => Op::Link {
+                file: self.file()?,
+                parent: self.parent()?,
+                to_file: self.to_file()?,
+                to_parent: self.to_dir()?,
+            },
+            "clone" => Op::Clone {
                 file: self.file()?,
                 parent: self.parent()?,
                 to_file: self.to_file()?,

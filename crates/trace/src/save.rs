@@ -65,7 +65,9 @@ impl Writer<'_> {
                 None => Ok(()),
             },
             Op::Create { file, .. } => self.file(file),
-            Op::Rename { to_file, .. } | Op::Link { to_file, .. } => self.file(to_file),
+            Op::Rename { to_file, .. } | Op::Link { to_file, .. } | Op::Clone { to_file, .. } => {
+                self.file(to_file)
+            }
             _ => Ok(()),
         }
     }

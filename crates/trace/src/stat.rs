@@ -14,7 +14,7 @@ pub struct Stat {
     pub operations: u64,
     /// Operations by kind; kinds that do not occur are absent.
     pub by_kind: BTreeMap<&'static str, u64>,
-    /// Files created, without hard links.
+    /// Files created, without hard links and clones.
     pub files_created: u64,
     /// Files at the end, counting each hard link.
     pub live_files: u64,
@@ -24,7 +24,7 @@ pub struct Stat {
     pub directories: u64,
     /// The largest depth of any directory; the root has depth 0.
     pub deepest_directory: u32,
-    /// Total size of all files at their creation, in bytes.
+    /// Total size of all files at their creation, in bytes; clones create none.
     pub bytes_created: u64,
     /// The largest size of a file at its creation.
     pub largest_size: u64,

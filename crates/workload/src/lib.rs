@@ -3,6 +3,7 @@
 //! [`profile`] follows a profile, with a [`Planner`]; [`git`], [`mail`] and [`snapshots`] derive operations from histories, [`micro`] has the
 //! published micro-benchmarks, [`synthetic`] works with real programs, and a [`TraceFile`] repeats what was recorded.
 
+mod cloned;
 mod error;
 pub mod git;
 mod interface;
@@ -21,6 +22,7 @@ mod test_site;
 mod trace_file;
 mod traced;
 
+pub use cloned::Cloned;
 pub use error::Error;
 pub use interface::{Driver, Observer, Pinned, ResumePoint, Site, Start, Terms, Workload};
 pub use parse::{from_table, parse};

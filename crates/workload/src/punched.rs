@@ -3,11 +3,11 @@
 
 use crate::interface::last_of;
 use crate::micro::{LAST_ROUND, check_round};
-use crate::traced::{apply, options};
+use crate::traced::{Ops, apply, options};
 use crate::{Driver, Error, Site, Start, Workload};
 use replay::Replay;
 use serde::{Deserialize, Serialize};
-use trace::{BATCH, Content, FileId, Op, ROOT, Source};
+use trace::{Content, FileId, Op, ROOT};
 
 /// Files that fill the file system, every other unit of which is punched out. In round r new files take r percent of the space that the
 /// holes free, so that round 100 ends at the same fullness.
@@ -114,17 +114,6 @@ impl Workload for Punched {
 
     fn default_last_round(&self) -> Option<u64> {
         Some(LAST_ROUND)
-    }
-}
-
-/// Operations that are made one by one: with a hole for every other block they can be too many for memory.
-struct Ops<I>(I);
-
-impl<I: Iterator<Item = Op>> Source for Ops<I> {
-    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
-        batch.clear();
-        batch.extend(self.0.by_ref().take(BATCH));
-        Ok(())
     }
 }
 

@@ -12,6 +12,17 @@ pub(crate) fn options(seed: u64) -> Options {
     Options { threads: 1, data: Data::Write, seed, ..Options::default() }
 }
 
+/// Operations that are made one by one, because they can be too many for memory.
+pub(crate) struct Ops<I>(pub I);
+
+impl<I: Iterator<Item = Op>> Source for Ops<I> {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
+        batch.clear();
+        batch.extend(self.0.by_ref().take(BATCH));
+        Ok(())
+    }
+}
+
 /// Applies all operations of `source`.
 pub(crate) fn apply(
     replay: &mut Replay,
@@ -27,8 +38,13 @@ pub(crate) fn apply(
         return Err(Error::Interrupted);
     }
     let Some(failure) = replay.failures().first() else { return Ok(()) };
-    let is_full = matches!(failure.error.as_str(), "ENOSPC" | "EDQUOT");
-    let advice = if is_full { "; the file system is too small: use a larger --size" } else { "" };
+    let advice = match (failure.kind.as_str(), failure.error.as_str()) {
+        (_, "ENOSPC" | "EDQUOT") => "; the file system is too small: use a larger --size",
+        ("clone", "EOPNOTSUPP") => {
+            "; on this file system files cannot share blocks: use XFS, Btrfs, or another that can"
+        }
+        _ => "",
+    };
     Err(Error::Failed(format!(
         "{} × {} failed in round {round}: {}, first {}{advice}",
         failure.count, failure.kind, failure.error, failure.first

@@ -1,5 +1,6 @@
 //! The engine for a mounted file system, with system calls relative to open directories.
 
+mod clone;
 mod names;
 
 use std::path::Path;
@@ -96,6 +97,9 @@ impl PosixEngine {
             }
             Op::Link { file, parent, to_file, to_parent } => {
                 self.link((parent, file), (to_parent, to_file))?
+            }
+            Op::Clone { file, parent, to_file, to_parent } => {
+                self.clone_file((parent, file), (to_parent, to_file))?
             }
             Op::Delete { file, parent } => self.delete(file, parent)?,
             Op::Fsync { file, parent } => {

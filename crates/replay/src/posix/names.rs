@@ -15,8 +15,9 @@ use crate::names::Names;
 /// The maximum length of a symbolic link target in Linux, in bytes.
 const LONGEST_TARGET: u64 = 4095;
 
-type OpResult<T = ()> = Result<T, FailureCause>;
-type Place = (DirId, FileId);
+pub(super) type OpResult<T = ()> = Result<T, FailureCause>;
+/// A name: its directory, and the number of the file.
+pub(super) type Place = (DirId, FileId);
 
 /// A reusable buffer for a name, to avoid an allocation per operation.
 #[derive(Default)]
@@ -93,12 +94,18 @@ impl PosixEngine {
     }
 
     pub(super) fn create(&mut self, file: FileId, parent: DirId, size: u64, content: Content) -> OpResult {
-        match self.try_create(file, parent, size, content) {
+        let created = self.try_create(file, parent, size, content);
+        self.created((parent, file), created)
+    }
+
+    /// The result of an operation that creates a file; a file that it could not create is lost.
+    pub(super) fn created(&mut self, place: Place, created: OpResult) -> OpResult {
+        match created {
             // A foreign file is neither removed nor recorded as missing.
             Err(cause @ (FailureCause::Os(Errno::EXIST) | FailureCause::NotCreated)) => Err(cause),
             Err(FailureCause::Os(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR)) if self.redoes() => Ok(()),
             Err(cause) => {
-                self.lose((parent, file));
+                self.lose(place);
                 Err(cause)
             }
             Ok(()) => Ok(()),
@@ -117,11 +124,22 @@ impl PosixEngine {
             return self.make((parent, file), |dir, name| symlinkat(&target[..], dir, name));
         }
         let strategy = if given.is_some() { Strategy::Written } else { self.writer.strategy(size, content) };
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let flags = flags | strategy.open_flags();
-        let mode = Mode::from_raw_mode(if is_executable(label.as_ref()) { 0o755 } else { 0o644 });
-        let fd = self.make((parent, file), |dir, name| retry_on_intr(|| openat(dir, name, flags, mode)))?;
+        let fd = self.make_file((parent, file), strategy.open_flags(), label.as_ref())?;
         Ok(self.writer.create(fd.as_fd(), file, size, strategy, given.as_deref())?)
+    }
+
+    /// Creates an empty file, open for writing.
+    pub(super) fn make_file(
+        &mut self,
+        place: Place,
+        flags: OFlags,
+        label: Option<&FileLabel>,
+    ) -> OpResult<OwnedFd> {
+        let executable = label.is_some_and(|label| label.executable);
+        let mode = Mode::from_raw_mode(if executable { 0o755 } else { 0o644 });
+        let flags =
+            flags | OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        self.make(place, |dir, name| retry_on_intr(|| openat(dir, name, flags, mode)))
     }
 
     /// Calls `make` for a new name; in redo mode it replaces an existing entry.
@@ -141,10 +159,15 @@ impl PosixEngine {
 
     /// Opens a file for writing.
     pub(super) fn open(&mut self, file: FileId, parent: DirId) -> OpResult<OwnedFd> {
+        self.open_with((parent, file), OFlags::WRONLY)
+    }
+
+    /// Opens a file.
+    pub(super) fn open_with(&mut self, (parent, file): Place, access: OFlags) -> OpResult<OwnedFd> {
         if self.shared.lost.contains(parent, file) {
             return Err(FailureCause::NotCreated);
         }
-        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = self.dirs.open(parent)?;
         let name = self.name.file(file, self.shared.tree.names())?;
         Ok(retry_on_intr(|| openat(dir, name, flags, Mode::empty()))?)
@@ -238,8 +261,4 @@ impl PosixEngine {
             let _ = unlinkat(dir, name, AtFlags::empty());
         }
     }
-}
-
-fn is_executable(label: Option<&FileLabel>) -> bool {
-    label.is_some_and(|label| label.executable)
 }

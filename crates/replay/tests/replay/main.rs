@@ -1,5 +1,6 @@
 //! The results of replays on file systems, with real and with generated traces.
 
+mod clones;
 mod common;
 mod contents;
 mod descriptors;

@@ -38,6 +38,10 @@ fn link(file: FileId, parent: DirId, to_file: FileId, to_parent: DirId) -> Op {
     Op::Link { file, parent, to_file, to_parent }
 }
 
+fn clone(file: FileId, parent: DirId, to_file: FileId, to_parent: DirId) -> Op {
+    Op::Clone { file, parent, to_file, to_parent }
+}
+
 #[test]
 fn valid_operations_pass() {
     let ops = vec![
@@ -62,7 +66,10 @@ fn valid_operations_pass() {
         Op::Fsync { file: B, parent: D },
         create(A, D),
         delete(A, D),
-        delete(B, D),
+        // Unlike a hard link, a clone can be replaced by its original.
+        clone(B, D, A, E),
+        rename(B, D, A, E),
+        delete(A, E),
         rmdir(E, D),
         mkdir(E, ROOT),
         rmdir(D, ROOT),
@@ -91,6 +98,12 @@ fn invalid_operations_are_reported() {
         (delete(FileId(1), D), "delete f1 in d1, is impossible: file f1 does not exist"),
         (delete(A, E), "delete fa in d2, is impossible: fa is in d1"),
         (Op::Append { file: A, parent: E, len: 1 }, "append fa in d2 length 1, is impossible: fa is in d1"),
+        (clone(A, D, B, E), "clone fa in d1 to fb in d2, is impossible: file fb already exists, in d1"),
+        (clone(A, E, FileId(1), E), "clone fa in d2 to f1 in d2, is impossible: fa is in d1"),
+        (
+            clone(A, D, FileId(1), DirId(3)),
+            "clone fa in d1 to f1 in d3, is impossible: directory d3 does not exist",
+        ),
         (link(A, D, B, E), "link fa in d1 to fb in d2, is impossible: file fb already exists, in d1"),
         (rename(A, D, B, E), "rename fa in d1 to fb in d2, is impossible: fb is in d1"),
         (
@@ -164,6 +177,9 @@ impl Disk {
             }
             Op::Link { file, parent, to_file, to_parent } => {
                 fs::hard_link(path(file, parent), path(to_file, to_parent))
+            }
+            Op::Clone { file, parent, to_file, to_parent } => {
+                fs::copy(path(file, parent), path(to_file, to_parent)).map(|_| ())
             }
             Op::Delete { file, parent } => fs::remove_file(path(file, parent)),
             Op::Checkpoint { .. } => Ok(()),

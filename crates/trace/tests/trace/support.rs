@@ -52,6 +52,12 @@ pub fn op_on(files: BoxedStrategy<u64>, dirs: BoxedStrategy<u32>) -> impl Strate
             to_file,
             to_parent
         }),
+        (file(), dir(), file(), dir()).prop_map(|(file, parent, to_file, to_parent)| Op::Clone {
+            file,
+            parent,
+            to_file,
+            to_parent
+        }),
         (file(), dir()).prop_map(|(file, parent)| Op::Delete { file, parent }),
         (file(), dir()).prop_map(|(file, parent)| Op::Fsync { file, parent }),
         any_number().prop_map(|number| Op::Checkpoint { number }),
@@ -80,6 +86,7 @@ pub fn each_kind() -> Vec<Op> {
         Op::Delete { file, parent },
         Op::Fsync { file, parent },
         Op::Checkpoint { number: 7 },
+        Op::Clone { file, parent, to_file, to_parent },
     ]
 }
 

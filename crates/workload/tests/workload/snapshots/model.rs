@@ -64,6 +64,7 @@ impl Model {
                 contents.size = size;
                 contents.blocks.resize(size.div_ceil(BLOCK) as usize, false);
             }
+            Op::Clone { .. } => unreachable!("snapshots have no clones"),
             Op::Punch { .. } | Op::Fsync { .. } | Op::Checkpoint { .. } => {}
         }
     }
