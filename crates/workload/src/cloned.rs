@@ -2,6 +2,7 @@
 //! databases are backed up where files can share blocks (reflinks of XFS and Btrfs). A shared block cannot be overwritten where it is.
 
 use crate::interface::last_of;
+use crate::planner::{MAX_FILE_BYTES, check_fullness};
 use crate::random::Random;
 use crate::traced::{Ops, Traced};
 use crate::{Driver, Error, Start, Workload};
@@ -34,9 +35,6 @@ impl Default for Cloned {
     }
 }
 
-/// No file system has larger files.
-const MAX_FILE_BYTES: u64 = 1 << 40;
-
 /// The most clones of each file, and the last round: with both, the numbers of files and directories stay in their ranges.
 const MAX_KEPT: u32 = 10_000;
 const MAX_ROUND: u64 = 1_000_000;
@@ -44,13 +42,9 @@ const MAX_ROUND: u64 = 1_000_000;
 impl Cloned {
     fn check(&self, round: u64) -> Result<(), Error> {
         let Cloned { fullness, file_bytes, unit_bytes, overwritten, kept } = *self;
+        check_fullness(fullness)?;
         let wrong = if round > MAX_ROUND {
             format!("no round {round}: rounds go from 0 to {MAX_ROUND}")
-        } else if !(fullness > 0.0 && fullness <= crate::MAX_FULLNESS) {
-            format!(
-                "a fullness of {fullness} is impossible; use one above 0 and at most {}",
-                crate::MAX_FULLNESS
-            )
         } else if unit_bytes == 0 || unit_bytes > file_bytes || file_bytes > MAX_FILE_BYTES {
             format!(
                 "files of {file_bytes} bytes cannot be overwritten {unit_bytes} bytes at a time: a file has at least one unit and at most 1 TiB"

@@ -27,8 +27,8 @@ pub use error::Error;
 pub use interface::{Driver, Observer, Pinned, ResumePoint, Site, Start, Terms, Workload};
 pub use parse::{from_table, parse};
 pub use planner::{
-    AgingState, AgingStats, BLOCK_BYTES, Churn, ChurnStats, Conditions, Fit, LiveFile, MAX_FULLNESS,
-    MAX_OVERWRITES, Method, OmittedBin, Plan, Planner, Segment, begin, resume,
+    AgingState, AgingStats, BLOCK_BYTES, Churn, ChurnStats, Conditions, Fit, LiveFile, MAX_OVERWRITES,
+    Method, OmittedBin, Plan, Planner, Segment, begin, resume,
 };
 pub use punched::Punched;
 pub use trace_file::TraceFile;

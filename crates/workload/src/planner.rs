@@ -16,7 +16,8 @@ pub use churn::{Churn, ChurnStats};
 pub use fit::Fit;
 pub use segments::{Segment, begin, resume};
 pub use sizes::BLOCK_BYTES;
-pub use targets::MAX_FULLNESS;
+pub(crate) use sizes::MAX_FILE_BYTES;
+pub(crate) use targets::check_fullness;
 
 use profile::Profile;
 use serde::{Deserialize, Serialize};

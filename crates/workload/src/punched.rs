@@ -3,6 +3,7 @@
 
 use crate::interface::last_of;
 use crate::micro::{LAST_ROUND, check_round};
+use crate::planner::{MAX_FILE_BYTES, check_fullness};
 use crate::traced::{Ops, apply, options};
 use crate::{Driver, Error, Site, Start, Workload};
 use replay::Replay;
@@ -31,25 +32,17 @@ impl Default for Punched {
     }
 }
 
-/// Parameters up to this size cannot overflow, and no file system has larger files.
-const MAX_BYTES: u64 = 1 << 40;
-
 impl Punched {
     fn check(&self, round: u64) -> Result<(), Error> {
         check_round(round)?;
         let Punched { fullness, file_bytes, unit_bytes, new_file_bytes } = *self;
-        if !(fullness > 0.0 && fullness <= crate::MAX_FULLNESS) {
-            return Err(Error::Conditions(format!(
-                "a fullness of {fullness} is impossible; use one above 0 and at most {}",
-                crate::MAX_FULLNESS
-            )));
-        }
-        if unit_bytes == 0 || file_bytes < 2 * unit_bytes.min(MAX_BYTES) || file_bytes > MAX_BYTES {
+        check_fullness(fullness)?;
+        if unit_bytes == 0 || file_bytes < 2 * unit_bytes.min(MAX_FILE_BYTES) || file_bytes > MAX_FILE_BYTES {
             return Err(Error::Conditions(format!(
                 "files of {file_bytes} bytes cannot have holes of {unit_bytes} bytes: a file has at least two units and at most 1 TiB"
             )));
         }
-        if new_file_bytes == 0 || new_file_bytes > MAX_BYTES {
+        if new_file_bytes == 0 || new_file_bytes > MAX_FILE_BYTES {
             return Err(Error::Conditions(format!(
                 "new files of {new_file_bytes} bytes are not between 1 byte and 1 TiB"
             )));

@@ -14,6 +14,9 @@ use std::ops::RangeInclusive;
 /// The block size for fullness and overwrites, in bytes: every file occupies whole blocks.
 pub const BLOCK_BYTES: u64 = 4096;
 
+/// The largest file of a workload, in bytes: no file system has larger ones, and its double does not overflow.
+pub(crate) const MAX_FILE_BYTES: u64 = 1 << 40;
+
 /// Blocks of a file of `size` bytes.
 #[inline]
 pub(crate) fn blocks(size: u64) -> u64 {

@@ -35,12 +35,7 @@ impl Targets {
     pub fn new(conditions: &Conditions) -> Result<Targets, Error> {
         let Conditions { profile, capacity_bytes, fullness, .. } = conditions;
         profile.check()?;
-        if !(*fullness > 0.0 && *fullness <= MAX_FULLNESS) {
-            return Err(Error::Conditions(format!(
-                "fullness {fullness} must be above 0 and at most {MAX_FULLNESS}; fuller file systems \
-                 stop working"
-            )));
-        }
+        check_fullness(*fullness)?;
         if let Some(overwrites) = conditions.overwrites.filter(|n| !(*n > 0.0 && *n <= MAX_OVERWRITES)) {
             return Err(Error::Conditions(format!(
                 "overwrites {overwrites} must be above 0 and at most {MAX_OVERWRITES}"
@@ -161,4 +156,14 @@ impl Targets {
 }
 
 /// The largest fullness that is accepted.
-pub const MAX_FULLNESS: f64 = 0.98;
+const MAX_FULLNESS: f64 = 0.98;
+
+/// Refuses a fullness that no file system reaches.
+pub(crate) fn check_fullness(fullness: f64) -> Result<(), Error> {
+    if fullness > 0.0 && fullness <= MAX_FULLNESS {
+        return Ok(());
+    }
+    Err(Error::Conditions(format!(
+        "fullness {fullness} must be above 0 and at most {MAX_FULLNESS}; fuller file systems stop working"
+    )))
+}
