@@ -144,6 +144,43 @@ fn overwritten_files_are_torn_apart_while_clones_share_their_blocks() {
 }
 
 #[test]
+fn backups_can_be_snapshots() {
+    needs!("btrfs");
+    let lab = Lab::new();
+    let aged = lab.json(
+        "age --workload cloned --rounds 4 --every 4 --set file_bytes=4194304 --set fullness=0.6 --set kept=2 --set snapshots=true \
+         --fs btrfs --size 256MiB --mkfs-opts=--mixed --name s --work work",
+    );
+    assert_eq!((&aged["workload"], &aged["checker_clean"]), (&"cloned".into(), &true.into()));
+    let pair = &aged["pairs"][0];
+    let files = |side: &str| pair[side]["files"].as_f64().unwrap();
+    assert_eq!((files("aged"), files("unaged")), (12.0, 12.0), "the copy has no snapshots");
+    let measured = |measure: &str| pair["aged"][measure].as_f64().unwrap();
+    assert!(
+        measured("scan_read_bytes") < 1.5 * measured("scan_allocated_bytes"),
+        "no snapshot is read: {pair}"
+    );
+    let image = lab.list(&lab.work().join("s.img"));
+    let there = |number: u64| {
+        let dir = format!(".senesce-snapshots/s{number}/");
+        image.iter().filter(|(path, size)| path.starts_with(&dir) && *size == 4 << 20).count()
+    };
+    assert_eq!([1, 2, 3, 4].map(there), [0, 0, 12, 12], "files in the snapshots of each round");
+    lab.nothing_left();
+}
+
+#[test]
+fn snapshots_are_refused_where_there_are_none() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let age = "age --workload cloned --rounds 2 --set file_bytes=1048576 --set snapshots=true --fs ext4 --size 64MiB";
+    let output = lab.try_run(&format!("{age} --name s --work work"));
+    let said = text(&output.stderr);
+    assert!(!output.status.success() && said.contains("ext4 has no snapshots"), "{said}");
+    lab.nothing_left();
+}
+
+#[test]
 fn clones_are_refused_where_files_cannot_share_blocks() {
     needs!("ext4");
     let lab = Lab::new();

@@ -47,6 +47,20 @@ mod soak {
 
     #[test]
     #[ignore = "soak: emulated virtual machines take minutes"]
+    fn snapshots_of_a_pool_are_taken_and_deleted() {
+        needs!("virtual machines");
+        needs!("zfs");
+        let lab = Lab::new();
+        let aged = lab.json(
+            "age --workload cloned --rounds 4 --set kept=2 --set snapshots=true --set file_bytes=4194304 --set fullness=0.3 --fs zfs \
+             --size 256MiB --name s --work work",
+        );
+        assert_eq!((&aged["workload"], &aged["checker_clean"]), (&"cloned".into(), &true.into()));
+        lab.nothing_left();
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
     fn a_pool_on_a_modelled_disk_ages_and_is_compared() {
         needs!("virtual machines");
         needs!("zfs");

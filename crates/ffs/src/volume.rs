@@ -137,6 +137,9 @@ impl<A: Allocator> Volume<A> {
             Op::Rename { file, parent, to_file, to_parent } => self.rename(file, parent, to_file, to_parent),
             Op::Link { file, to_file, to_parent, .. } => self.link(file, to_file, to_parent),
             Op::Clone { .. } => Err("file systems of the laboratory do not share blocks between files"),
+            Op::Snapshot { .. } | Op::DeleteSnapshot { .. } => {
+                Err("file systems of the laboratory have no snapshots")
+            }
             Op::Delete { file, parent } => self.delete(file, parent).map(Ok),
             Op::Fsync { file, .. } => self.on(file, Self::flush),
             Op::Checkpoint { .. } => {

@@ -93,6 +93,9 @@ pub enum Error {
         /// The requested size in bytes.
         size_bytes: u64,
     },
+    /// The file system has no snapshots that a trace can take.
+    #[error("{0} has no snapshots that a trace can take: use btrfs or zfs")]
+    NoSnapshots(String),
     /// Only modelled disks have snapshots.
     #[error("{} is not a modelled disk, so it has no snapshots; age with --disk MODEL", .0.display())]
     NotModelled(PathBuf),

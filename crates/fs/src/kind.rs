@@ -228,6 +228,16 @@ pub trait FileSystem: Sync {
         crate::volume::sync(root)
     }
 
+    /// Takes the read-only snapshot `name` of the file system mounted at `root`, where [`walk`](crate::walk()) does not come.
+    fn take_snapshot(&self, _root: &Path, _name: &str) -> Result<(), Error> {
+        Err(Error::NoSnapshots(self.name().to_owned()))
+    }
+
+    /// Deletes a snapshot, and waits until its blocks are free.
+    fn delete_snapshot(&self, _root: &Path, _name: &str) -> Result<(), Error> {
+        Err(Error::NoSnapshots(self.name().to_owned()))
+    }
+
     /// The directory of the write-back settings of the file system mounted at `root`.
     fn bdi_dir(&self, root: &Path) -> Result<PathBuf, Error> {
         let device = rustix::fs::stat(root).map_err(Error::io("checking", root))?.st_dev;
@@ -309,6 +319,21 @@ pub fn memory_limit_note(path: &Path) -> Option<&'static str> {
 /// Runs a program of `kind` to completion.
 pub fn run(kind: &dyn FileSystem, command: &mut Command) -> Result<Output, Error> {
     missing(kind.install_hint(), run_tool(command, kind.tools().1))
+}
+
+/// The same, with an error if it fails, about `what`.
+pub fn run_to_success(
+    kind: &dyn FileSystem,
+    what: &Path,
+    doing: &'static str,
+    command: &mut Command,
+) -> Result<(), Error> {
+    let output = run(kind, command)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(Error::io(doing, what)(std::io::Error::other(said)))
 }
 
 /// Adds how to get a missing program, if it has no Debian package.

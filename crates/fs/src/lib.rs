@@ -12,6 +12,7 @@ mod error;
 mod ioctl;
 mod kind;
 mod mounted;
+mod snapshot;
 mod target;
 mod volume;
 mod walk;
@@ -28,5 +29,6 @@ pub use kind::{
     FileSystem, INODES_PER_GROUP, Kind, can_mount, find, kinds, memory_limit_note, modules, ready,
     require_tools,
 };
+pub use snapshot::{delete_snapshot, take_snapshot};
 pub use target::{CheckReport, Target, can_make, check, make, open};
 pub use walk::walk;

@@ -3,7 +3,8 @@
 
 use disk::{DeviceCounters, Extent, Session, cleanup, command, mount_points, run_dir};
 use senesce_fs::{
-    DirTarget, FileSystem, Location, Target, VolumeConfig, can_mount, copy_tree, find, kinds, open,
+    DirTarget, FileSystem, Location, Target, VolumeConfig, can_mount, copy_tree, delete_snapshot, find,
+    kinds, open, take_snapshot, walk,
 };
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -110,6 +111,69 @@ fn each_file_system_is_made_measured_and_removed() {
         }
         assert!(mount_points("self").unwrap().iter().all(|mount| !mount.dir.starts_with(run_dir())));
     });
+}
+
+/// The relative paths that a walk visits.
+fn walked(root: &Path) -> Vec<String> {
+    let mut paths = Vec::new();
+    walk(root, |entry| {
+        paths.push(entry.path.to_str().unwrap().to_owned());
+        Ok(())
+    })
+    .unwrap();
+    paths
+}
+
+fn free_bytes(target: &dyn Target) -> u64 {
+    sum(&target.free_extents().unwrap().unwrap())
+}
+
+#[test]
+fn snapshots_of_btrfs_keep_blocks_and_are_not_walked() {
+    testing::in_own_process(|| {
+        let Some((session, dir)) = begin_in_memory() else { return };
+        let kind = find("btrfs").unwrap();
+        if !is_in_kernel(kind) {
+            return;
+        }
+        let target = make(&session, &config(kind, dir.path())).unwrap();
+        let file = target.root().join("file");
+        std::fs::write(&file, vec![1; 8 << 20]).unwrap();
+        take_snapshot(target.as_ref(), 0x1f).unwrap();
+        std::fs::write(&file, "new").unwrap();
+        let kept = target.root().join(tree::SNAPSHOTS).join("s1f/file");
+        assert_eq!(std::fs::metadata(&kept).unwrap().len(), 8 << 20);
+        assert!(std::fs::write(&kept, "").is_err(), "it is read-only");
+        assert_eq!(walked(target.root()), ["file"]);
+        let again = take_snapshot(target.as_ref(), 0x1f).unwrap_err().to_string();
+        assert!(again.contains("taking a snapshot of"), "{again}");
+
+        target.sync().unwrap();
+        let before = free_bytes(target.as_ref());
+        delete_snapshot(target.as_ref(), 0x1f).unwrap();
+        let freed = free_bytes(target.as_ref()) - before;
+        assert!(freed >= 8 << 20, "{freed} bytes");
+        let gone = delete_snapshot(target.as_ref(), 0x1f).unwrap_err().to_string();
+        assert!(gone.contains("deleting a snapshot of"), "{gone}");
+
+        let tree = DirTarget::make(target.root()).unwrap();
+        let no_subvolume = take_snapshot(&tree, 1).unwrap_err().to_string();
+        assert!(no_subvolume.contains("ubvolume"), "{no_subvolume}");
+        target.close().unwrap();
+    });
+}
+
+#[test]
+fn snapshots_are_refused_where_there_are_none() {
+    let dir = testing::dir_in_memory();
+    let target = DirTarget::open_any(dir.path()).unwrap();
+    for refused in [take_snapshot(&target, 1), delete_snapshot(&target, 1)] {
+        let message = refused.unwrap_err().to_string();
+        assert!(
+            message.contains("tmpfs has no snapshots") && message.contains("use btrfs or zfs"),
+            "{message}"
+        );
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use tree::walk;
+use tree::{SNAPSHOTS, walk};
 
 /// The program that reads the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ fn observed_grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
 fn grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
     let mut command = Command::new("grep");
     command
-        .args(["-r", "-F", "-e", &random_string()?, "--"])
+        .args(["-r", "-F", "--exclude-dir", SNAPSHOTS, "-e", &random_string()?, "--"])
         .arg(root)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())

@@ -85,7 +85,11 @@ impl Router {
                 let many = self.dirs >= DIRS_PER_LANE * self.lanes;
                 if many && !self.by_dir { Route::Exclusive } else { Route::Now }
             }
-            Op::Rmdir { .. } | Op::Link { .. } | Op::Checkpoint { .. } => Route::Exclusive,
+            Op::Rmdir { .. }
+            | Op::Link { .. }
+            | Op::Snapshot { .. }
+            | Op::DeleteSnapshot { .. }
+            | Op::Checkpoint { .. } => Route::Exclusive,
         }
     }
 

@@ -58,6 +58,8 @@ impl Shard {
                 | Op::Link { .. }
                 | Op::Clone { .. }
                 | Op::Rmdir { .. }
+                | Op::Snapshot { .. }
+                | Op::DeleteSnapshot { .. }
                 | Op::Checkpoint { .. } => {
                     return Err(Error::NotShared { op: op.to_string() });
                 }

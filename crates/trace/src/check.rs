@@ -4,8 +4,8 @@ use crate::namespace::Namespace;
 use crate::{Error, Op, Source};
 
 /// A source that fails with [`Error::Source`] on the first invalid operation of its inner source: one on a
-/// file or directory that does not exist, the creation of one that exists, or the removal of a directory that
-/// is not empty.
+/// file, directory or snapshot that does not exist, the creation of one that exists, or the removal of a
+/// directory that is not empty.
 pub struct ValidatingSource<S> {
     source: S,
     checker: Checker,

@@ -109,6 +109,8 @@ fn encode(op: &Op, out: &mut Vec<u8>) {
             file(out, id);
             dir(out, parent);
         }
-        Op::Checkpoint { number: n } => number(out, n),
+        Op::Snapshot { number: n } | Op::DeleteSnapshot { number: n } | Op::Checkpoint { number: n } => {
+            number(out, n)
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The namespace during a trace, and the rules for valid operations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{DirId, FileId, Op, ROOT};
 
@@ -9,6 +9,7 @@ pub(crate) struct Namespace {
     files: HashMap<FileId, Entry>,
     dirs: HashMap<DirId, Dir>,
     inodes: u64,
+    snapshots: HashSet<u64>,
 }
 
 /// A name of a file.
@@ -29,7 +30,12 @@ impl Namespace {
     /// An empty root directory.
     pub fn new() -> Self {
         let root = Dir { parent: ROOT, depth: 0, entries: 0 };
-        Self { files: HashMap::new(), dirs: HashMap::from([(ROOT, root)]), inodes: 0 }
+        Self {
+            dirs: HashMap::from([(ROOT, root)]),
+            files: HashMap::new(),
+            inodes: 0,
+            snapshots: HashSet::new(),
+        }
     }
 
     /// The number of files, counting each hard link.
@@ -72,6 +78,14 @@ impl Namespace {
                 self.unlink(file);
                 Ok(())
             }
+            Op::Snapshot { number } => match self.snapshots.insert(number) {
+                true => Ok(()),
+                false => Err(format!("snapshot {number} already exists")),
+            },
+            Op::DeleteSnapshot { number } => match self.snapshots.remove(&number) {
+                true => Ok(()),
+                false => Err(format!("snapshot {number} does not exist")),
+            },
             Op::Checkpoint { .. } => Ok(()),
         }
     }

@@ -77,6 +77,10 @@ pub enum Op {
     /// Create `to_file` in `to_parent` as a copy of `file` that shares its blocks (a reflink), until one of the two is
     /// written.
     Clone { file: FileId, parent: DirId, to_file: FileId, to_parent: DirId },
+    /// Take the read-only snapshot `number` of the whole file system, which shares all blocks with it.
+    Snapshot { number: u64 },
+    /// Delete the snapshot `number`, and wait until its blocks are free.
+    DeleteSnapshot { number: u64 },
     /// Unlink `file`.
     Delete { file: FileId, parent: DirId },
     /// Sync the file to stable storage.
@@ -87,7 +91,7 @@ pub enum Op {
 
 impl Op {
     /// The names of all kinds of operations, in the order of [`Op::kind`].
-    pub const KINDS: [&'static str; 13] = [
+    pub const KINDS: [&'static str; 15] = [
         "mkdir",
         "rmdir",
         "create",
@@ -101,6 +105,8 @@ impl Op {
         "fsync",
         "checkpoint",
         "clone",
+        "snapshot",
+        "delete_snapshot",
     ];
 
     /// The index of this operation's kind in [`Op::KINDS`].
@@ -119,6 +125,8 @@ impl Op {
             Op::Fsync { .. } => 10,
             Op::Checkpoint { .. } => 11,
             Op::Clone { .. } => 12,
+            Op::Snapshot { .. } => 13,
+            Op::DeleteSnapshot { .. } => 14,
         }
     }
 }
@@ -144,7 +152,9 @@ impl fmt::Display for Op {
             Op::Delete { file, parent } | Op::Fsync { file, parent } => {
                 write!(f, "{kind} {file} in {parent}")
             }
-            Op::Checkpoint { number } => write!(f, "{kind} {number}"),
+            Op::Snapshot { number } | Op::DeleteSnapshot { number } | Op::Checkpoint { number } => {
+                write!(f, "{kind} {number}")
+            }
         }
     }
 }

@@ -10,7 +10,7 @@
 //! | truncate | file | parent | size | | | | |
 //! | rename, link, clone | file | parent | | | new file | its parent | |
 //! | delete, fsync | file | parent | | | | | |
-//! | checkpoint | | | number | | | | |
+//! | snapshot, delete_snapshot, checkpoint | | | number | | | | |
 //!
 //! So `dir` is always the parent directory, and `file` is never a directory.
 
@@ -62,7 +62,9 @@ impl From<&Op> for Row<'static> {
                 Row { to_file: Some(to_file.0), to_dir: Some(to_parent.0), ..of(file, parent) }
             }
             Op::Delete { file, parent } | Op::Fsync { file, parent } => of(file, parent),
-            Op::Checkpoint { number } => Row { size: Some(number), ..row },
+            Op::Snapshot { number } | Op::DeleteSnapshot { number } | Op::Checkpoint { number } => {
+                Row { size: Some(number), ..row }
+            }
         }
     }
 }
@@ -113,6 +115,8 @@ impl Row<'_> {
             },
             "delete" => Op::Delete { file: self.file()?, parent: self.parent()? },
             "fsync" => Op::Fsync { file: self.file()?, parent: self.parent()? },
+            "snapshot" => Op::Snapshot { number: self.size()? },
+            "delete_snapshot" => Op::DeleteSnapshot { number: self.size()? },
             "checkpoint" => Op::Checkpoint { number: self.size()? },
             unknown => return Err(format!("unknown operation {unknown:?}")),
         };

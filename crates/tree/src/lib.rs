@@ -13,4 +13,4 @@ pub use error::Error;
 pub use fds::TreeFds;
 pub use list::{ListedFile, Names};
 pub use parallel::{DirOp, PerThread, Visitor, open_dir, walk_parallel};
-pub use sorted::{Entry, walk};
+pub use sorted::{Entry, SNAPSHOTS, walk};

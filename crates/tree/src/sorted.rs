@@ -8,6 +8,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// The directory at the root of a file system that holds the snapshots which a workload takes, where they have a place in the tree.
+pub const SNAPSHOTS: &str = ".senesce-snapshots";
+
 /// One name in a tree.
 #[derive(Debug)]
 pub struct Entry<'a> {
@@ -54,7 +57,7 @@ impl Entry<'_> {
 
 /// Calls `visit` for every name below `root`, a directory before its contents.
 ///
-/// The directory `lost+found` and the file `.nilfs` at the root are left out: the file system creates them itself.
+/// The directory `lost+found` and the file `.nilfs` at the root are left out, because the file system creates them itself, and [`SNAPSHOTS`].
 ///
 /// # Errors
 /// The first error of `visit`, or of a directory that cannot be read.
@@ -81,7 +84,7 @@ pub fn walk<E: From<Error>>(root: &Path, mut visit: impl FnMut(&Entry) -> Result
             let stat = stat(fds.here(), &name).map_err(|errno| failed("examining", &path)(errno.into()))?;
             file_type = FileType::from_raw_mode(stat.st_mode);
         }
-        if levels.len() == 1 && is_of_file_system(file_type, &name) {
+        if levels.len() == 1 && is_left_out(file_type, &name) {
             path.pop();
             continue;
         }
@@ -101,10 +104,13 @@ fn stat(dir: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Stat> {
     statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Whether the file system creates this name at its root.
-fn is_of_file_system(file_type: FileType, name: &CStr) -> bool {
-    file_type == FileType::Directory && name == c"lost+found"
-        || file_type == FileType::RegularFile && name == c".nilfs"
+/// Whether this name at the root is no part of the tree.
+fn is_left_out(file_type: FileType, name: &CStr) -> bool {
+    match file_type {
+        FileType::Directory => name == c"lost+found" || name.to_bytes() == SNAPSHOTS.as_bytes(),
+        FileType::RegularFile => name == c".nilfs",
+        _ => false,
+    }
 }
 
 /// The names in a directory, in byte order.
@@ -138,7 +144,7 @@ mod tests {
     #[test]
     fn files_and_directories_come_in_one_byte_order() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["b", "b/z", "b/c", "lost+found"] {
+        for name in ["b", "b/z", "b/c", "lost+found", SNAPSHOTS, ".senesce-snapshots/s1"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
         for name in ["a", "B", "b/a", "b/c/x", "é", "b-", ".nilfs"] {

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use std::iter::once;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
-/// Files that fill a part of the file system in round 0. In each further round every file is cloned into a directory of the round, the clones
-/// of an old round are deleted, and blocks of the files, drawn at random, are overwritten.
+/// Files that fill a part of the file system in round 0. In each further round they are backed up, an old backup is deleted, and blocks of the
+/// files, drawn at random, are overwritten. A backup is a clone of every file in a directory of the round, or a snapshot of the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cloned {
-    /// The sizes of all files and kept clones over the capacity, so that a copy in which nothing is shared fits; less if the file system
+    /// The sizes of all files and kept backups over the capacity, so that a copy in which nothing is shared fits; less if the file system
     /// cannot be filled that far.
     pub fullness: f64,
     /// Size of each file in bytes.
@@ -24,24 +24,33 @@ pub struct Cloned {
     pub unit_bytes: u64,
     /// Bytes overwritten in each round, as a share of all bytes of the files; some of them twice.
     pub overwritten: f64,
-    /// How many rounds a clone is kept; with 0 there are no clones, which shows what the overwrites do alone.
+    /// How many rounds a backup is kept; with 0 there are none, which shows what the overwrites do alone.
     pub kept: u32,
+    /// Whether backups are snapshots.
+    pub snapshots: bool,
 }
 
 impl Default for Cloned {
-    /// A tenth changes each day, and the clones of three days are kept.
+    /// A tenth changes each day, and the backups of three days are kept.
     fn default() -> Cloned {
-        Cloned { fullness: 0.7, file_bytes: 16 << 20, unit_bytes: 4 << 10, overwritten: 0.1, kept: 3 }
+        Cloned {
+            fullness: 0.7,
+            file_bytes: 16 << 20,
+            unit_bytes: 4 << 10,
+            overwritten: 0.1,
+            kept: 3,
+            snapshots: false,
+        }
     }
 }
 
-/// The most clones of each file, and the last round: with both, the numbers of files and directories stay in their ranges.
+/// The most backups, and the last round: with both, the numbers of files and directories stay in their ranges.
 const MAX_KEPT: u32 = 10_000;
 const MAX_ROUND: u64 = 1_000_000;
 
 impl Cloned {
     fn check(&self, round: u64) -> Result<(), Error> {
-        let Cloned { fullness, file_bytes, unit_bytes, overwritten, kept } = *self;
+        let Cloned { fullness, file_bytes, unit_bytes, overwritten, kept, snapshots: _ } = *self;
         check_fullness(fullness)?;
         let wrong = if round > MAX_ROUND {
             format!("no round {round}: rounds go from 0 to {MAX_ROUND}")
@@ -72,10 +81,24 @@ impl Cloned {
             return Box::new((0..files).flat_map(move |file| self.create(file)).chain(end));
         }
         let kept = u64::from(self.kept);
-        let deleted = (kept > 0 && round > kept).then(|| delete(files, round - kept));
-        let cloned = (kept > 0).then(|| clone(files, round));
-        let clones = deleted.into_iter().flatten().chain(cloned.into_iter().flatten());
-        Box::new(clones.chain(self.overwrite(files, round, seed)).chain(end))
+        let deleted = (kept > 0 && round > kept).then(|| self.delete(files, round - kept));
+        let taken = (kept > 0).then(|| self.back_up(files, round));
+        let backups = deleted.into_iter().flatten().chain(taken.into_iter().flatten());
+        Box::new(backups.chain(self.overwrite(files, round, seed)).chain(end))
+    }
+
+    fn back_up(self, files: u64, round: u64) -> Box<dyn Iterator<Item = Op>> {
+        match self.snapshots {
+            true => Box::new(once(Op::Snapshot { number: round })),
+            false => Box::new(clone(files, round)),
+        }
+    }
+
+    fn delete(self, files: u64, round: u64) -> Box<dyn Iterator<Item = Op>> {
+        match self.snapshots {
+            true => Box::new(once(Op::DeleteSnapshot { number: round })),
+            false => Box::new(delete_clones(files, round)),
+        }
     }
 
     fn create(self, file: u64) -> [Op; 2] {
@@ -118,7 +141,7 @@ fn clone(files: u64, round: u64) -> impl Iterator<Item = Op> {
 }
 
 /// Deletes the clones of a round and their directory.
-fn delete(files: u64, round: u64) -> impl Iterator<Item = Op> {
+fn delete_clones(files: u64, round: u64) -> impl Iterator<Item = Op> {
     let dir = directory(round);
     let first = files * round;
     let clones = (first..first + files).map(move |file| Op::Delete { file: FileId(file), parent: dir });
@@ -136,8 +159,8 @@ impl Workload for Cloned {
         let files = self.files(capacity_bytes, max_fullness);
         if files == 0 {
             return Err(Error::Conditions(format!(
-                "no file of {} bytes fits with {} clones in a share of {} of {capacity_bytes} bytes: use a larger --size, smaller files, or \
-                 fewer clones",
+                "no file of {} bytes fits with {} backups in a share of {} of {capacity_bytes} bytes: use a larger --size, smaller files, or \
+                 fewer backups",
                 self.file_bytes,
                 self.kept,
                 self.fullness.min(max_fullness)
@@ -158,8 +181,14 @@ mod tests {
     use super::*;
     use trace::{Source, Stat, ValidatingSource};
 
-    const SMALL: Cloned =
-        Cloned { fullness: 0.5, file_bytes: 40 << 10, unit_bytes: 8 << 10, overwritten: 0.4, kept: 2 };
+    const SMALL: Cloned = Cloned {
+        fullness: 0.5,
+        file_bytes: 40 << 10,
+        unit_bytes: 8 << 10,
+        overwritten: 0.4,
+        kept: 2,
+        snapshots: false,
+    };
 
     fn rounds(last: u64, seed: u64) -> Vec<Op> {
         (0..=last).flat_map(|round| SMALL.round(4, round, seed)).collect()
@@ -193,6 +222,22 @@ mod tests {
                 overwrites.chain(end).collect::<Vec<_>>()
             );
         }
+    }
+
+    #[test]
+    fn snapshots_take_the_place_of_clones() {
+        let by_snapshots = Cloned { snapshots: true, ..SMALL };
+        let overwrites = |op: &Op| matches!(op, Op::Write { .. } | Op::Checkpoint { .. });
+        let taken = |round| Op::Snapshot { number: round };
+        for (round, backups) in
+            [(1, vec![taken(1)]), (2, vec![taken(2)]), (3, vec![Op::DeleteSnapshot { number: 1 }, taken(3)])]
+        {
+            let rest = SMALL.round(4, round, 7).filter(overwrites);
+            let expected: Vec<Op> = backups.into_iter().chain(rest).collect();
+            assert_eq!(by_snapshots.round(4, round, 7).collect::<Vec<_>>(), expected);
+        }
+        Stat::of((0..=9).flat_map(|round| by_snapshots.round(4, round, 7)).collect::<Vec<_>>().into_iter())
+            .unwrap();
     }
 
     #[test]

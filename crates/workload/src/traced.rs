@@ -107,15 +107,22 @@ impl Traced {
 
 impl Driver for Traced {
     fn advance(&mut self, site: &mut Site, round: u64) -> Result<(), Error> {
-        self.stretch.end = End::Ahead(round);
-        self.stretches.apply(site.target.root(), &mut self.stretch, round, site.observer)?;
-        match self.stretch.end {
-            End::Reached => Ok(()),
-            End::Ahead(_) => Err(Error::Refused(format!("the workload ends before round {round}"))),
+        loop {
+            self.stretch.end = End::Ahead(round);
+            self.stretches.apply(site.target.root(), &mut self.stretch, round, site.observer)?;
+            match self.stretch.end {
+                End::Reached => return Ok(()),
+                End::Take(number) => fs::take_snapshot(site.target, number)?,
+                End::Delete(number) => fs::delete_snapshot(site.target, number)?,
+                End::Ahead(_) => {
+                    return Err(Error::Refused(format!("the workload ends before round {round}")));
+                }
+            }
         }
     }
 }
-/// A part of a source, which ends after a checkpoint.
+
+/// A part of a source, which ends after a checkpoint or before an operation that is not one of the replay.
 struct Stretch {
     source: Box<dyn Source>,
     /// Operations from the source; those from `next` on are pending.
@@ -129,13 +136,28 @@ enum End {
     Ahead(u64),
     /// The checkpoint was passed.
     Reached,
+    /// This snapshot is to be taken or deleted.
+    Take(u64),
+    Delete(u64),
+}
+
+impl End {
+    /// What ends a stretch at this operation.
+    fn at(op: &Op, wanted: u64) -> Option<End> {
+        match *op {
+            Op::Checkpoint { number } if number == wanted => Some(End::Reached),
+            Op::Snapshot { number } => Some(End::Take(number)),
+            Op::DeleteSnapshot { number } => Some(End::Delete(number)),
+            _ => None,
+        }
+    }
 }
 
 impl Source for Stretch {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
         batch.clear();
         let End::Ahead(wanted) = self.end else { return Ok(()) };
-        while batch.is_empty() {
+        while batch.is_empty() && matches!(self.end, End::Ahead(_)) {
             if self.next == self.batch.len() {
                 self.next = 0;
                 self.source.next_batch(&mut self.batch)?;
@@ -144,14 +166,17 @@ impl Source for Stretch {
                 }
             }
             let rest = &self.batch[self.next..];
-            let is_end = |op: &Op| matches!(op, Op::Checkpoint { number } if *number == wanted);
-            let end = rest.iter().position(is_end);
-            let taken = end.map_or(rest.len(), |at| at + 1).min(BATCH);
+            let rest = &rest[..rest.len().min(BATCH)];
+            let found = rest.iter().enumerate().find_map(|(at, op)| Some((at, End::at(op, wanted)?)));
+            let mut taken = rest.len();
+            if let Some((at, end)) = found {
+                // A checkpoint is an operation of the replay, which syncs; a snapshot is not.
+                taken = if matches!(end, End::Reached) { at + 1 } else { at };
+                self.next += at + 1 - taken;
+                self.end = end;
+            }
             batch.extend_from_slice(&rest[..taken]);
             self.next += taken;
-            if end.is_some_and(|at| at < taken) {
-                self.end = End::Reached;
-            }
         }
         Ok(())
     }
@@ -174,6 +199,24 @@ mod tests {
         let mut traced = Traced::new(Box::new(ops.into_iter()), 0, None);
         let error = advance(&mut traced, dir.path(), 0).unwrap_err().to_string();
         assert!(error.contains("ENOENT") && !error.contains("small"), "{error}");
+    }
+
+    #[test]
+    fn snapshots_come_between_the_operations_around_them() {
+        let dir = testing::dir_in_memory();
+        for (snapshot, next) in
+            [(Op::Snapshot { number: 5 }, 3), (Op::DeleteSnapshot { number: 5 }, BATCH as u64)]
+        {
+            let before = (0..next).map(|n| create(1000 + n));
+            let ops: Vec<Op> = before.chain([snapshot, create(1), Op::Checkpoint { number: 0 }]).collect();
+            let root = dir.path().join(next.to_string());
+            std::fs::create_dir(&root).unwrap();
+            let mut traced = Traced::new(Box::new(ops.into_iter()), 0, None);
+            // This file system has none, so the aging stops there.
+            let error = advance(&mut traced, &root, 0).unwrap_err().to_string();
+            assert!(error.contains("tmpfs has no snapshots"), "{error}");
+            assert_eq!(std::fs::read_dir(&root).unwrap().count() as u64, next);
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Btrfs.
 
-use super::{FileSystem, Kind};
+use super::{FileSystem, Kind, run_to_success};
 use crate::ioctl::btrfs;
 use crate::{AddressMap, Error};
 use disk::{Extent, LABEL, command, new_uuid};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tree::SNAPSHOTS;
 
 /// The first kernel that does not charge metadata to the control group that reads it.
 const UNCHARGED_SINCE: [u32; 2] = [6, 18];
@@ -114,6 +115,24 @@ impl FileSystem for Btrfs {
 
     fn address_map(&self, root: &Path) -> Result<Option<AddressMap>, Error> {
         btrfs::address_map(root)
+    }
+
+    /// In the directory [`SNAPSHOTS`], made if it is not there. `root` must be a subvolume.
+    fn take_snapshot(&self, root: &Path, name: &str) -> Result<(), Error> {
+        let dir = root.join(SNAPSHOTS);
+        std::fs::create_dir_all(&dir).map_err(Error::io("creating", &dir))?;
+        let mut take = command("btrfs");
+        take.args(["subvolume", "snapshot", "-r"]).arg(root).arg(dir.join(name));
+        run_to_success(self, root, "taking a snapshot of", &mut take)
+    }
+
+    fn delete_snapshot(&self, root: &Path, name: &str) -> Result<(), Error> {
+        let doing = "deleting a snapshot of";
+        let mut delete = command("btrfs");
+        // The thread that frees blocks starts after a commit.
+        delete.args(["subvolume", "delete", "--commit-after"]).arg(root.join(SNAPSHOTS).join(name));
+        run_to_success(self, root, doing, &mut delete)?;
+        run_to_success(self, root, doing, command("btrfs").args(["subvolume", "sync"]).arg(root))
     }
 
     /// It may span several devices, and has write-back settings of its own.

@@ -110,6 +110,14 @@ impl FileSystem for Zfs {
         pool::sync(root)
     }
 
+    fn take_snapshot(&self, root: &Path, name: &str) -> Result<(), Error> {
+        pool::take_snapshot(root, name)
+    }
+
+    fn delete_snapshot(&self, root: &Path, name: &str) -> Result<(), Error> {
+        pool::delete_snapshot(root, name)
+    }
+
     fn bdi_dir(&self, root: &Path) -> Result<PathBuf, Error> {
         let why =
             "ZFS limits delayed writes by itself, for all pools together: see zfs_dirty_data_max in zfs(4)";

@@ -106,6 +106,8 @@ impl PosixEngine {
                 let fd = self.open(file, parent)?;
                 retry_on_intr(|| fsync(&fd))?;
             }
+            // Each file system has its own interface for them, which the caller knows.
+            Op::Snapshot { .. } | Op::DeleteSnapshot { .. } => return Err(Errno::OPNOTSUPP.into()),
             Op::Checkpoint { .. } => syncfs(self.shared.tree.root())?,
         }
         Ok(())

@@ -70,6 +70,10 @@ fn valid_operations_pass() {
         clone(B, D, A, E),
         rename(B, D, A, E),
         delete(A, E),
+        // The number of a deleted snapshot can be reused.
+        Op::Snapshot { number: 1 },
+        Op::DeleteSnapshot { number: 1 },
+        Op::Snapshot { number: 1 },
         rmdir(E, D),
         mkdir(E, ROOT),
         rmdir(D, ROOT),
@@ -81,7 +85,8 @@ fn valid_operations_pass() {
 
 #[test]
 fn invalid_operations_are_reported() {
-    let there = [mkdir(D, ROOT), mkdir(E, ROOT), create(A, D), link(A, D, B, D)];
+    let taken = Op::Snapshot { number: 7 };
+    let there = [mkdir(D, ROOT), mkdir(E, ROOT), create(A, D), link(A, D, B, D), taken];
     for (op, said) in [
         (mkdir(D, ROOT), "mkdir d1 in d0, is impossible: directory d1 already exists"),
         (mkdir(ROOT, ROOT), "mkdir d0 in d0, is impossible: directory d0 already exists"),
@@ -105,6 +110,8 @@ fn invalid_operations_are_reported() {
             "clone fa in d1 to f1 in d3, is impossible: directory d3 does not exist",
         ),
         (link(A, D, B, E), "link fa in d1 to fb in d2, is impossible: file fb already exists, in d1"),
+        (taken, "snapshot 7, is impossible: snapshot 7 already exists"),
+        (Op::DeleteSnapshot { number: 8 }, "delete_snapshot 8, is impossible: snapshot 8 does not exist"),
         (rename(A, D, B, E), "rename fa in d1 to fb in d2, is impossible: fb is in d1"),
         (
             rename(A, D, A, DirId(3)),
@@ -118,7 +125,7 @@ fn invalid_operations_are_reported() {
     ] {
         let ops = there.into_iter().chain([op]).collect::<Vec<_>>();
         let error = drain(ValidatingSource::new(ops.into_iter())).unwrap_err().to_string();
-        assert_eq!(error, format!("generating operations: operation 4, {said}"));
+        assert_eq!(error, format!("generating operations: operation 5, {said}"));
     }
 }
 
@@ -182,7 +189,7 @@ impl Disk {
                 fs::copy(path(file, parent), path(to_file, to_parent)).map(|_| ())
             }
             Op::Delete { file, parent } => fs::remove_file(path(file, parent)),
-            Op::Checkpoint { .. } => Ok(()),
+            Op::Snapshot { .. } | Op::DeleteSnapshot { .. } | Op::Checkpoint { .. } => Ok(()),
         }
     }
 }

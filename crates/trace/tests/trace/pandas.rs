@@ -20,8 +20,9 @@ fn pandas_reads_a_trace() {
     write(&path, &each_kind());
     let Some(printed) = testing::pandas(SCRIPT, &path) else { return };
     let expected = "op file dir size offset to_file to_dir content\n\
-        13 10 12 6 2 3 5 1\n\
-        mkdir rmdir create write append truncate punch rename link delete fsync checkpoint clone\n\
+        15 10 12 8 2 3 5 1\n\
+        mkdir rmdir create write append truncate punch rename link delete fsync checkpoint clone \
+        snapshot delete_snapshot\n\
         18446744073709551615 4294967295 hole\n\
         senesce 0.1.0\n";
     assert_eq!(printed, expected);

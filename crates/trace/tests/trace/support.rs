@@ -60,6 +60,8 @@ pub fn op_on(files: BoxedStrategy<u64>, dirs: BoxedStrategy<u32>) -> impl Strate
         }),
         (file(), dir()).prop_map(|(file, parent)| Op::Delete { file, parent }),
         (file(), dir()).prop_map(|(file, parent)| Op::Fsync { file, parent }),
+        any_number().prop_map(|number| Op::Snapshot { number }),
+        any_number().prop_map(|number| Op::DeleteSnapshot { number }),
         any_number().prop_map(|number| Op::Checkpoint { number }),
     ]
 }
@@ -87,6 +89,8 @@ pub fn each_kind() -> Vec<Op> {
         Op::Fsync { file, parent },
         Op::Checkpoint { number: 7 },
         Op::Clone { file, parent, to_file, to_parent },
+        Op::Snapshot { number: 8 },
+        Op::DeleteSnapshot { number: 8 },
     ]
 }
 

@@ -47,6 +47,33 @@ pub fn sync(root: &Path) -> Result<(), Error> {
     run(root, doing, command("zpool").arg("sync").arg(name))
 }
 
+/// Takes the snapshot `name` of the file system mounted at `root`.
+pub fn take_snapshot(root: &Path, name: &str) -> Result<(), Error> {
+    let doing = "taking a snapshot of";
+    let file_system = mounted_at(root, doing)?;
+    run(root, doing, command("zfs").arg("snapshot").arg(format!("{file_system}@{name}")))
+}
+
+/// Deletes the snapshot `name` of the file system mounted at `root`, and waits until its blocks are free.
+pub fn delete_snapshot(root: &Path, name: &str) -> Result<(), Error> {
+    let doing = "deleting a snapshot of";
+    let file_system = mounted_at(root, doing)?;
+    run(root, doing, command("zfs").arg("destroy").arg(format!("{file_system}@{name}")))?;
+    let pool = file_system.split('/').next().unwrap_or_default();
+    run(root, doing, command("zpool").args(["wait", "-t", "free", pool]))
+}
+
+/// The file system whose root is `root`, not a directory in it: its snapshots hold nothing else.
+fn mounted_at(root: &Path, doing: &'static str) -> Result<String, Error> {
+    match mount_holding(root)?.filter(|mount| mount.dir == root) {
+        Some(mount) => Ok(mount.source.to_string_lossy().into_owned()),
+        None => {
+            let why = "it is a directory in a file system, and only a whole file system has snapshots";
+            Err(Error::io(doing, root)(std::io::Error::other(why)))
+        }
+    }
+}
+
 impl Pool {
     /// Imports the pool on `device` and mounts it on a new directory.
     pub fn new(session: &Arc<Session>, device: &Path, options: &[String]) -> Result<Pool, Error> {
@@ -109,10 +136,5 @@ impl Drop for Pool {
 }
 
 fn run(what: &Path, doing: &'static str, command: &mut Command) -> Result<(), Error> {
-    let output = kind::run(&Zfs, command)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-    Err(Error::io(doing, what)(std::io::Error::other(said)))
+    kind::run_to_success(&Zfs, what, doing, command)
 }

@@ -64,7 +64,9 @@ impl Model {
                 contents.size = size;
                 contents.blocks.resize(size.div_ceil(BLOCK) as usize, false);
             }
-            Op::Clone { .. } => unreachable!("snapshots have no clones"),
+            Op::Clone { .. } | Op::Snapshot { .. } | Op::DeleteSnapshot { .. } => {
+                unreachable!("snapshots of files have no clones")
+            }
             Op::Punch { .. } | Op::Fsync { .. } | Op::Checkpoint { .. } => {}
         }
     }
