@@ -65,7 +65,7 @@ pub use restore::{restore_all, restore_ranges, save_image, written_ranges};
 pub use restore_note::{RestoreMethod, RestoreNote, needs_restore, restore_from_note};
 pub use scratch::Scratch;
 pub use served_mount::{FuseServerSpec, ServedMount, report_error, report_ready};
-pub use tool::{command, find_tool, require_tool, run_tool};
+pub use tool::{command, find_tool, require_tool, run_to_success, run_tool};
 pub use uuid::{is_our_uuid, new_uuid};
 
 /// Label of the file systems that this program creates.

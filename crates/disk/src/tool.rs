@@ -40,6 +40,21 @@ pub fn run_tool(command: &mut Command, package: &'static str) -> Result<Output, 
     }
 }
 
+/// Runs `command` to completion. If it fails, the error of `doing` something to `what` says what it printed.
+pub fn run_to_success(
+    command: &mut Command,
+    package: &'static str,
+    doing: &'static str,
+    what: &Path,
+) -> Result<(), Error> {
+    let output = run_tool(command, package)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(io::Error::other(said)).context(doing, what)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +69,15 @@ mod tests {
         let missing = require_tool("mkfs.nothing", "nothing-progs").unwrap_err();
         assert_eq!(missing.to_string(), error.to_string());
         require_tool("sh", "dash").unwrap();
+    }
+
+    #[test]
+    fn failed_tool_is_quoted() {
+        let run = |script| {
+            run_to_success(command("sh").args(["-c", script]), "dash", "exporting", Path::new("/pool"))
+        };
+        run("echo not an error >&2").unwrap();
+        let error = run("echo busy >&2; echo try later >&2; exit 3").unwrap_err();
+        assert_eq!(error.to_string(), "exporting /pool: busy; try later");
     }
 }

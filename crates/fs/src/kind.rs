@@ -328,12 +328,7 @@ pub fn run_to_success(
     doing: &'static str,
     command: &mut Command,
 ) -> Result<(), Error> {
-    let output = run(kind, command)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-    Err(Error::io(doing, what)(std::io::Error::other(said)))
+    missing(kind.install_hint(), disk::run_to_success(command, kind.tools().1, doing, what))
 }
 
 /// Adds how to get a missing program, if it has no Debian package.

@@ -80,15 +80,20 @@ struct Spent {
     cpu: Duration,
 }
 
+/// The arguments of `grep` before the string.
+const SEARCH: [&str; 5] = ["-r", "-F", "--exclude-dir", SNAPSHOTS, "-e"];
+
 fn observed_grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
-    disk::observed(|| format!("grep -r -F -e RANDOM -- {}", root.display()), || grep(root, limit))
+    let in_words = || format!("grep {} RANDOM -- {}", SEARCH.join(" "), root.display());
+    disk::observed(in_words, || grep(root, limit))
 }
 
 /// Searches the tree for a random string.
 fn grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
     let mut command = Command::new("grep");
     command
-        .args(["-r", "-F", "--exclude-dir", SNAPSHOTS, "-e", &random_string()?, "--"])
+        .args(SEARCH)
+        .args([&random_string()?, "--"])
         .arg(root)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())

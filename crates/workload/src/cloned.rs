@@ -1,5 +1,6 @@
-//! Shared blocks: large files whose blocks are overwritten in place while clones of them are kept, as images of virtual machines or files of
-//! databases are backed up where files can share blocks (reflinks of XFS and Btrfs). A shared block cannot be overwritten where it is.
+//! Shared blocks: large files whose blocks are overwritten in place while clones or snapshots of them are kept, as images of virtual machines or
+//! files of databases are backed up where files can share blocks (reflinks of XFS and Btrfs) or file systems have snapshots (Btrfs, ZFS). A shared
+//! block cannot be overwritten where it is.
 
 use crate::interface::last_of;
 use crate::planner::{MAX_FILE_BYTES, check_fullness};

@@ -1,9 +1,9 @@
 //! The ZFS pools of runs. They need no journal: the name of a pool contains the process that imported it.
 
 use crate::error::{Error, IoContext};
-use crate::tool::{command, run_tool};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use crate::tool::{command, run_to_success};
+use std::io::ErrorKind;
+use std::path::Path;
 
 /// The start of the name of each pool that this program creates or imports; the process and a count follow.
 pub const POOL_PREFIX: &str = "senesce-";
@@ -15,11 +15,9 @@ const IMPORTED: &str = "/proc/spl/kstat/zfs";
 pub fn export(pid: u32) -> Result<Vec<String>, Error> {
     let mut done = Vec::new();
     for name in imported_by(pid, Path::new(IMPORTED))? {
-        let output = run_tool(command("zpool").args(["export", "-f", &name]), "zfsutils-linux")?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-            return Err(io::Error::other(said)).context("exporting the pool", &PathBuf::from(name));
-        }
+        let mut export = command("zpool");
+        export.args(["export", "-f", &name]);
+        run_to_success(&mut export, "zfsutils-linux", "exporting the pool", Path::new(&name))?;
         done.push(format!("exported the pool {name}"));
     }
     Ok(done)
