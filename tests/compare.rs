@@ -2,6 +2,7 @@
 
 use crate::common::{Lab, Mounted};
 use serde_json::Value;
+use std::path::PathBuf;
 
 fn score(pair: &Value, side: &str, name: &str) -> f64 {
     pair[side][name].as_f64().unwrap_or_else(|| panic!("{side}.{name} in {pair}"))
@@ -86,6 +87,33 @@ fn conditions_are_compared_over_agings() {
     let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
     let verdict = contrast["aged"]["verdict"]["text"].as_str().unwrap();
     assert!(page.contains(verdict), "{verdict}");
+}
+
+/// A file that is removed at the end, also of a failed test.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn images_of_a_comparison_can_be_in_memory() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let name = format!("memory-{}", std::process::id());
+    let line = format!(
+        "compare --fs ext4 --size 64MiB --fullness 0.5 --overwrites 2 --agings 2 --repeat 1 --name {name} --work work"
+    );
+    let [first, second] =
+        [42, 43].map(|seed| Removed(PathBuf::from(format!("/dev/shm/senesce/{name}-{seed}.img"))));
+    let compared = lab.json(&format!("{line} --memory"));
+    assert_eq!(compared["pairs"].as_array().unwrap().len(), 2);
+    assert!(first.0.exists() && !second.0.exists(), "the images of further agings are removed");
+    assert!(!lab.work().join(format!("{name}-42.img")).exists());
+    lab.nothing_left();
+    lab.refused(&line, "exists in work with other options");
 }
 
 #[test]

@@ -148,7 +148,7 @@ pub(crate) fn of_copy(error: Error, location: &Location, work: &Path) -> Error {
 }
 
 /// The nearest existing ancestor directory of `path`.
-fn existing(path: &Path) -> &Path {
+pub(crate) fn existing(path: &Path) -> &Path {
     path.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("."))
 }
 

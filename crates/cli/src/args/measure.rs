@@ -206,6 +206,9 @@ pub struct AgeFirst {
     /// Random seed of the first aging
     #[arg(long, value_name = "N", requires = "fs")]
     pub seed: Option<u64>,
+    /// Keep the images in memory (/dev/shm)
+    #[arg(long, requires = "fs")]
+    pub memory: bool,
 }
 
 /// Default number of agings under each condition.

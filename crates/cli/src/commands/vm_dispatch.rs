@@ -112,7 +112,11 @@ pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Disp
         (2.., None) => bail!("several kernels need --across kernel"),
         _ => {}
     }
-    let dispatch = |kernel| Dispatch::new(kernel, &kinds, Some(work.clone()));
+    let dispatch = |kernel| {
+        let mut dispatch = Dispatch::new(kernel, &kinds, Some(work.clone()));
+        dispatch.writes.extend(args.first.memory.then(|| age::MEMORY.into()));
+        dispatch
+    };
     Ok(kernels.into_iter().map(|kernel| kernel.map(dispatch)).collect())
 }
 

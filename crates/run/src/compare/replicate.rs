@@ -5,10 +5,10 @@ use super::{CompareSpec, Pair, compare, discard};
 use crate::Error;
 use crate::age::AgeSpec;
 use crate::manifest::{Manifest, Stage};
+use crate::space;
 use crate::work::Work;
 use fs::VolumeConfig;
 use results::{Machine, Run, TOOL, Watch};
-use std::path::Path;
 
 /// Ages each file system, compares it, and removes it if it is a [replicate](AgeSpec::replicate). An incomplete aging is continued. With `reuse`,
 /// what the store already holds is not repeated.
@@ -61,8 +61,7 @@ pub fn replicate(
 fn at_once(agings: &[AgeSpec]) -> Result<usize, Error> {
     let mut most = std::thread::available_parallelism().map_or(1, usize::from);
     for spec in agings {
-        let dir = spec.volume.location.path().parent().filter(|dir| dir.exists());
-        let free_bytes = disk::free_bytes(dir.unwrap_or(Path::new(".")))?;
+        let free_bytes = disk::free_bytes(space::existing(spec.volume.location.path()))?;
         // The unaged copy needs room too.
         let room = free_bytes / spec.volume.size_bytes.max(1);
         most = most.min((room as usize).saturating_sub(1));

@@ -139,6 +139,8 @@ pub struct AgeOptions<'a> {
     pub overwrites: Option<f64>,
     pub churn: Option<Churn>,
     pub seed: u64,
+    /// Whether its image is in memory.
+    pub memory: bool,
     /// Whether the file system is removed after the comparison.
     pub replicate: bool,
 }
@@ -163,7 +165,8 @@ impl AgeOptions<'_> {
         check_name(&name)?;
         let size_bytes =
             self.size_bytes.map_or_else(|| units::size(args::SIZE), Ok).map_err(anyhow::Error::msg)?;
-        let image = Location::Image(absolute(self.work)?.join(format!("{name}.img")));
+        let dir = if self.memory { PathBuf::from(MEMORY) } else { absolute(self.work)? };
+        let image = Location::Image(dir.join(format!("{name}.img")));
         let kernel = vm::guest_environment().map(|guest| guest.kernel);
         let volume = VolumeConfig {
             kernel,

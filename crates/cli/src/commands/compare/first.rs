@@ -36,6 +36,7 @@ pub fn agings(args: &Compare, kernel: Option<&Kernel>) -> Result<Vec<AgeSpec>> {
                         overwrites: first.overwrites,
                         churn: first.churn,
                         seed,
+                        memory: first.memory,
                         replicate: seed != first_seed,
                     };
                     agings.push(options.spec(&labels.into_iter().flatten().collect::<Vec<_>>())?);
