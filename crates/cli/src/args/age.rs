@@ -16,7 +16,7 @@ pub struct Demo {
     #[arg(long, value_name = "SIZE", default_value = "400MiB", value_parser = units::size)]
     pub size: u64,
     /// Agings of each file system, with consecutive seeds
-    #[arg(long, value_name = "N", default_value_t = super::AGINGS, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub agings: u64,
     /// Cold scans of each side
     #[arg(long, value_name = "N", default_value_t = 2)]

@@ -211,8 +211,9 @@ pub struct AgeFirst {
     pub memory: bool,
 }
 
-/// Default number of agings under each condition.
-pub const AGINGS: u64 = 3;
+/// Default number of agings under each condition. Between ext4 file systems of 400 MiB four find a difference of 20 % 99 times of 100, three 79
+/// times: two degrees of freedom are too few.
+const AGINGS: u64 = 4;
 
 /// Kernels to age and compare on.
 #[derive(Args)]
