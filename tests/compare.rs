@@ -89,12 +89,13 @@ fn conditions_are_compared_over_agings() {
     assert!(page.contains(verdict), "{verdict}");
 }
 
-/// A file that is removed at the end, also of a failed test.
+/// A file that is removed at the end, also of a failed test, and its directory with the last file in it.
 struct Removed(PathBuf);
 
 impl Drop for Removed {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
+        let _ = self.0.parent().map(std::fs::remove_dir);
     }
 }
 
