@@ -5,6 +5,7 @@
 use ranks::threads;
 use rustix::time::{ClockId, clock_gettime};
 use senesce_bench::metadata::*;
+use testing::{Table, verdict};
 
 const LIMIT_NS: f64 = 135.0;
 
@@ -38,14 +39,16 @@ fn main() {
     run(&settings, &mut group, &mut Null, None, &|| false, &mut told)
         .expect("the null interface does not fail");
     group.end();
+    println!("limit: {LIMIT_NS} ns an operation");
+    let table = Table::begin(["phase", "ns an operation", "M objects/s", "verdict"]);
     for (outcome, processor_s) in &told.phases {
         let operations: u64 = outcome.operations.values().map(|op| op.done).sum();
         let ns = processor_s * 1e9 / operations as f64;
-        let verdict = if ns <= LIMIT_NS { "PASS" } else { "MISS" };
-        println!(
-            "{:<10} {ns:>6.1} ns an operation, {:.2} M objects/s  {verdict}",
-            outcome.phase.name(),
-            outcome.objects_per_s / 1e6
-        );
+        table.row([
+            outcome.phase.name().into(),
+            format!("{ns:.0}"),
+            format!("{:.1}", outcome.objects_per_s / 1e6),
+            verdict(ns <= LIMIT_NS).into(),
+        ]);
     }
 }

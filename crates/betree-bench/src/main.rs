@@ -110,10 +110,9 @@ fn run() -> Result<()> {
         let inserts = backing.phase(work::Phase::Insert, count, cache_bytes)?;
         let scan = backing.phase(work::Phase::Scan, count, cache_bytes)?;
         backing.remove()?;
-        let row = table::Row { store, inserts, scan };
-        println!("{}", row.line(count));
-        rows.push(row);
+        rows.push(table::Row { store, inserts, scan });
     }
-    table::verdicts(&rows);
+    table::print(&rows, count);
+    table::print_verdicts(&rows);
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! sequential reads and writes of 1 MiB at queue depth 8, all through a loop device with direct I/O.
 //!
 //! Rounds alternate between both, so that other work on the machine affects both. Compare the ratio of each pair; the best of all rounds
-//! shows the capability of the machine.
+//! shows the capability of the machine: that, and the median ratio, are printed.
 
 use io_uring::{IoUring, opcode, types};
 use senesce_disk::modelled::{Clock, DiskSettings, ModelledDisk};
@@ -12,6 +12,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use testing::{Table, median, verdict};
 
 const SIZE_BYTES: u64 = 1 << 30;
 const ROUNDS: usize = 5;
@@ -81,6 +82,7 @@ fn main() {
     for device in [&modelled, &plain] {
         run(device.device(), Load { bytes: 1 << 20, ..LOADS[2] }, Duration::from_secs(60));
     }
+    let table = Table::begin(["load", "modelled", "limit", "plain image", "ratio", "verdict"]);
     for load in LOADS {
         let mut pairs: Vec<[f64; 2]> = Vec::new();
         for _ in 0..ROUNDS {
@@ -89,19 +91,17 @@ fn main() {
             }
             pairs.push([&modelled, &plain].map(|device| rate(load, run(device.device(), load, ROUND))));
         }
-        let mut ratios: Vec<f64> = pairs.iter().map(|[modelled, plain]| modelled / plain).collect();
-        ratios.sort_by(f64::total_cmp);
+        let ratio = median(pairs.iter().map(|[modelled, plain]| modelled / plain));
         let best = |side: usize| pairs.iter().map(|pair| pair[side]).fold(0.0, f64::max);
-        println!(
-            "{} {}: modelled {:.2} {unit} (limit {}), plain image {:.2} {unit}, best of {ROUNDS}; median ratio {:.2}",
-            if best(0) >= load.limit { "PASS" } else { "MISS" },
-            load.name,
-            best(0),
-            load.limit,
-            best(1),
-            ratios[ROUNDS / 2],
-            unit = load.unit,
-        );
+        let digits = if load.random { 0 } else { 1 };
+        table.row([
+            format!("{}, {}", load.name, load.unit),
+            format!("{:.digits$}", best(0)),
+            load.limit.to_string(),
+            format!("{:.digits$}", best(1)),
+            format!("{ratio:.2}"),
+            verdict(best(0) >= load.limit).into(),
+        ]);
     }
     modelled.detach().expect("detached");
     plain.detach().expect("detached");

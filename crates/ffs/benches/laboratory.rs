@@ -8,6 +8,7 @@ use ffs::{History, SimulatedFs};
 use rustix::time::{ClockId, clock_gettime};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use testing::{Table, verdict};
 use trace::{Op, Source as _};
 
 const DISK: u64 = 1 << 30;
@@ -44,23 +45,18 @@ fn main() {
         ops.extend_from_slice(&batch);
     }
     println!(
-        "{:<16} {:>10} {:>7} {:>8} {:>12} {:>10} {:>10}  limits >= {:.0} M/s, <= 2 bits a block of 8 KB + 48 B a file",
-        "policy",
-        "operations",
-        "files",
-        "seconds",
-        "operations/s",
-        "bytes",
-        "of limit",
+        "{} operations; limits: {:.0} M operations/s, 2 bits a block of 8 KB and 48 bytes a file",
+        ops.len(),
         LEAST_RATE / 1e6
     );
+    let table = Table::begin(["policy", "M operations/s", "memory/limit", "verdict"]);
     for kind in [SimulatedFs::Fast, SimulatedFs::Extents] {
         let wanted = |policy: &&&str| asked.is_empty() || asked.iter().any(|word| word == *policy);
-        kind.policies().iter().filter(wanted).for_each(|policy| measure(kind, policy, &ops));
+        kind.policies().iter().filter(wanted).for_each(|policy| measure(&table, kind, policy, &ops));
     }
 }
 
-fn measure(kind: SimulatedFs, policy: &str, ops: &[Op]) {
+fn measure(table: &Table<4>, kind: SimulatedFs, policy: &str, ops: &[Op]) {
     let before = ALLOCATED.load(Ordering::Relaxed);
     let mut simulation = kind.create(policy, DISK).expect("the policy exists");
     let begun = processor_seconds();
@@ -72,11 +68,12 @@ fn measure(kind: SimulatedFs, policy: &str, ops: &[Op]) {
     let files = simulation.measure().files;
     let limit = DISK / 8192 / 4 + 48 * files;
     let (rate, share) = (ops.len() as f64 / seconds, bytes as f64 / limit as f64);
-    let verdict = if rate >= LEAST_RATE && share <= 1.0 { "PASS" } else { "MISS" };
-    println!(
-        "{policy:<16} {:>10} {files:>7} {seconds:>8.2} {rate:>12.0} {bytes:>10} {share:>10.2}  {verdict}",
-        ops.len()
-    );
+    table.row([
+        policy.into(),
+        format!("{:.1}", rate / 1e6),
+        format!("{share:.2}"),
+        verdict(rate >= LEAST_RATE && share <= 1.0).into(),
+    ]);
 }
 
 /// Processor seconds of this process.

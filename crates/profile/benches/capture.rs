@@ -8,6 +8,7 @@ use senesce_profile::{AgeBy, capture};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
+use testing::{Table, median, verdict};
 
 /// Rounds per walker, after one to warm the cache.
 const ROUNDS: usize = 7;
@@ -72,20 +73,26 @@ fn compare_walkers(label: &str, tree: &Path) {
             taken[i].push(seconds(&walkers[i].1, tree).expect("a walker that ran before runs again"));
         }
     }
-    let median: Vec<f64> = taken.iter_mut().map(|t| median(t)).collect();
+    let median: Vec<f64> = taken.into_iter().map(median).collect();
     let files = capture(tree, "bench", AgeBy::Birth, processors).expect("the tree can be captured").files;
-    println!("\n{label}: {files} files, median of {ROUNDS}");
-    println!("{:<20} {:>8} {:>10} {:>16}", "walker", "s", "files/s", "capture / walker");
-    for ((name, _), s) in walkers.iter().zip(&median) {
-        println!("{name:<20} {s:>8.3} {:>10.0} {:>16.2}", files as f64 / s, median[1] / s);
+    println!(
+        "\n{label}: {files} files, median of {ROUNDS}; limit: {LIMIT} times the time of the fastest other"
+    );
+    let table = Table::begin([label, "s", "files/s", "capture/walker", "verdict"]);
+    let fastest = median[own..].iter().copied().fold(f64::INFINITY, f64::min);
+    for ((name, _), &s) in walkers.iter().zip(&median) {
+        let verdict = if s == fastest { verdict(median[1] / s <= LIMIT) } else { "" };
+        table.row([
+            name.clone(),
+            format!("{s:.3}"),
+            format!("{:.0}", files as f64 / s),
+            format!("{:.2}", median[1] / s),
+            verdict.into(),
+        ]);
     }
-    let Some(fastest) = median[own..].iter().copied().reduce(f64::min) else {
+    if walkers.len() == own {
         println!("skipped: none of the other walkers is installed");
-        return;
-    };
-    let ratio = median[1] / fastest;
-    let verdict = if ratio <= LIMIT { "PASS" } else { "MISS" };
-    println!("{} over the fastest other: {ratio:.2}, limit {LIMIT}  {verdict}", walkers[1].0);
+    }
 }
 
 /// The elapsed time of a command; `None` if it is not installed or fails.
@@ -95,11 +102,6 @@ fn seconds(words: &[String], tree: &Path) -> Option<f64> {
     let started = Instant::now();
     let status = command.status().ok()?;
     status.success().then(|| started.elapsed().as_secs_f64())
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// A tree in memory, removed on drop.

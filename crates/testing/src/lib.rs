@@ -1,4 +1,4 @@
-//! Shared helpers for tests: skipping a test that cannot run here, and waiting for an event.
+//! Shared helpers for tests: skipping a test that cannot run here, and waiting for an event; and for benchmarks: their tables.
 //!
 //! A skip prints one line, `skipped: <what>: <why>`, which `.ci/run` collects. With `SENESCE_REQUIRE=1` it
 //! fails instead, unless `allowed-skips.txt` names `what` with a reason.
@@ -6,6 +6,7 @@
 mod own_process;
 mod pandas;
 mod port;
+mod table;
 
 use std::fmt::Display;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 pub use own_process::in_own_process;
 pub use pandas::pandas;
 pub use port::Port;
+pub use table::{Table, median, verdict};
 use tempfile::TempDir;
 
 /// Requirements that may be missing even with `SENESCE_REQUIRE=1`.

@@ -6,6 +6,7 @@ use replay::{Flow, Options, Replay};
 use senesce_workload::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use testing::Table;
 
 /// Number of live pulls; a live pull takes a thousand times as long as an extraction.
 const LIVE_PULLS: u64 = 200;
@@ -21,22 +22,21 @@ fn main() {
     });
     let history = History::open(&repository, Order::FirstParent).expect("the path is a Git repository");
     println!("{} pulls", history.count());
+    let table = Table::begin(["history", "pulls/s"]);
     let source = |pulls| Extracted::new(&history, ExtractOptions { pulls, ..ExtractOptions::default() });
     let replay = |replay: &mut Replay, source: &mut Extracted| {
         let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Continue };
-        let outcome = replay.run(source, None, &mut go_on).expect("the history is complete");
+        replay.run(source, None, &mut go_on).expect("the history is complete");
         assert!(replay.failures().is_empty(), "{:?}", replay.failures());
-        outcome.operations
     };
 
     let mut extracted = source(None).expect("the history has commits");
-    let report = time("extract, apply nothing", history.count());
-    let operations = replay(&mut Replay::null(&Options::default()), &mut extracted);
+    let report = time(&table, "extract", history.count());
+    replay(&mut Replay::null(&Options::default()), &mut extracted);
     if disk::interrupted() {
         return;
     }
     report();
-    println!("{operations} operations");
 
     for threads in [1, 2] {
         let mut extracted = source(None).expect("the history has commits");
@@ -44,7 +44,7 @@ fn main() {
         let root = directory(memory.path(), &format!("replay{threads}"));
         let mut labelled =
             Replay::labelled(&root, &options, extracted.labels()).expect("the directory was just created");
-        let report = time(&format!("extract and replay with contents, threads: {threads}"), history.count());
+        let report = time(&table, &format!("extract and replay, {threads} threads"), history.count());
         replay(&mut labelled, &mut extracted);
         if disk::interrupted() {
             return;
@@ -55,7 +55,7 @@ fn main() {
     let pulls = LIVE_PULLS.min(history.count());
     let options = LiveOptions { gc: Gc::Off, scratch: memory.path().into(), source: None };
     let mut live = Live::begin(&history, &memory.path().join("live"), &options).expect("Git is installed");
-    let report = time("pull live", pulls);
+    let report = time(&table, "pull live", pulls);
     for pull in 1..=pulls {
         if disk::interrupted() {
             return;
@@ -66,12 +66,9 @@ fn main() {
 }
 
 /// Starts timing `pulls` pulls; the returned function prints the rate.
-fn time(what: &str, pulls: u64) -> impl FnOnce() + use<> {
+fn time<'a>(table: &'a Table<2>, what: &str, pulls: u64) -> impl FnOnce() + use<'a> {
     let (what, start) = (what.to_owned(), Instant::now());
-    move || {
-        let seconds = start.elapsed().as_secs_f64();
-        println!("{what:<50} {:>8.0} pulls/s", pulls as f64 / seconds);
-    }
+    move || table.row([what, format!("{:.0}", pulls as f64 / start.elapsed().as_secs_f64())])
 }
 
 fn directory(above: &Path, name: &str) -> PathBuf {

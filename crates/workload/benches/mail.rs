@@ -5,6 +5,7 @@
 use senesce_workload::mail::{Extracted, Live, Parameters, Plan};
 use std::path::PathBuf;
 use std::time::Instant;
+use testing::Table;
 use trace::{Op, Source};
 
 const SEED: u64 = 42;
@@ -12,20 +13,17 @@ const SEED: u64 = 42;
 fn main() {
     let dir = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
     let small = Parameters { mailboxes: 8, messages: 100, operations: 800, days: 5, ..Parameters::default() };
-    println!(
-        "{:<10} {:>16} {:>12} {:>10} {:>10}",
-        "", "messages, so far", "operations", "seconds", "a second"
-    );
-    live(small, dir.unwrap_or_else(std::env::temp_dir));
+    let table = Table::begin(["mail", "messages so far", "done/s"]);
+    live(&table, small, dir.unwrap_or_else(std::env::temp_dir));
     if disk::interrupted() {
         return;
     }
-    extracted("extracted", small);
-    extracted("published", Parameters::default());
+    extracted(&table, "operations, small", small);
+    extracted(&table, "operations, as published", Parameters::default());
 }
 
 /// Measures inserted and deleted messages per second, for each day.
-fn live(parameters: Parameters, dir: PathBuf) {
+fn live(table: &Table<3>, parameters: Parameters, dir: PathBuf) {
     let plan = Plan::new(parameters, SEED).expect("the parameters are valid");
     // On Ctrl-C the mail and its server are removed too.
     disk::catch_interrupts();
@@ -44,13 +42,13 @@ fn live(parameters: Parameters, dir: PathBuf) {
         live.run_day(day).expect("the day succeeds");
         let messages = if day == 0 { filling } else { parameters.operations.into() };
         let so_far = filling + u64::from(day * parameters.operations);
-        line(&format!("live day {day}"), so_far, "".to_owned(), messages, begun);
+        row(table, &format!("live, day {day}"), so_far, messages, begun);
     }
     live.end().expect("the server stops");
 }
 
 /// Measures generated file operations per second.
-fn extracted(name: &str, parameters: Parameters) {
+fn extracted(table: &Table<3>, name: &str, parameters: Parameters) {
     let plan = Plan::new(parameters, SEED).expect("the parameters are valid");
     let mut source = Extracted::new(&plan);
     let mut batch: Vec<Op> = Vec::new();
@@ -59,13 +57,16 @@ fn extracted(name: &str, parameters: Parameters) {
     loop {
         source.next_batch(&mut batch).expect("the source does no I/O");
         if batch.is_empty() {
-            return line(name, plan.operations(), operations.to_string(), operations, begun);
+            return row(table, name, plan.operations(), operations, begun);
         }
         operations += batch.len() as u64;
     }
 }
 
-fn line(name: &str, messages: u64, operations: String, done: u64, begun: Instant) {
-    let seconds = begun.elapsed().as_secs_f64();
-    println!("{name:<10} {messages:>16} {operations:>12} {seconds:>10.2} {:>10.0}", done as f64 / seconds);
+fn row(table: &Table<3>, name: &str, messages: u64, done: u64, begun: Instant) {
+    table.row([
+        name.into(),
+        messages.to_string(),
+        format!("{:.0}", done as f64 / begun.elapsed().as_secs_f64()),
+    ]);
 }

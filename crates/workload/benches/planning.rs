@@ -8,7 +8,8 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use senesce_workload as workload;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use testing::{Table, verdict};
 use trace::BATCH;
 use workload::{Conditions, Method};
 
@@ -35,33 +36,35 @@ fn main() {
         return run(profile, size.parse().expect("the size is a number"));
     }
     let wanted: Vec<&str> = words.iter().map(String::as_str).filter(|w| !w.starts_with("--")).collect();
-    println!(
-        "{:<9} {:>8} {:>11} {:>11} {:>8} {:>8} {:>12} {:>10}  limits >= {:.0} M/s, <= {MAX_BYTES_PER_FILE} B/file",
-        "profile",
-        "GiB",
-        "live files",
-        "operations",
-        "layout s",
-        "total s",
-        "ops/s",
-        "B/file",
-        MIN_RATE / 1e6
-    );
+    println!("limits: {:.0} M operations/s, {MAX_BYTES_PER_FILE} bytes a file", MIN_RATE / 1e6);
+    let table = Table::begin(["profile, GiB", "live files", "M operations/s", "bytes a file", "verdict"]);
     for name in profile::builtin() {
         if wanted.is_empty() || wanted.contains(&name) {
-            start(name, size_with(name, |plan| plan.operations >= MANY));
+            start(&table, name, size_with(name, |plan| plan.operations >= MANY));
         }
     }
     if wanted.is_empty() {
-        start("agrawal", size_with("agrawal", |plan| plan.live_files >= LARGE));
+        start(&table, "agrawal", size_with("agrawal", |plan| plan.live_files >= LARGE));
     }
 }
 
-/// Runs a case in its own process, which prints its line of the table.
-fn start(profile: &str, size: u64) {
+/// Runs a case in its own process, and prints its row.
+fn start(table: &Table<5>, profile: &str, size: u64) {
     let program = std::env::current_exe().expect("the program's path is known");
-    let status = Command::new(program).args([CASE, profile, &size.to_string()]).status();
-    assert!(status.is_ok_and(|s| s.success()), "{profile} at {size} bytes failed");
+    let output =
+        Command::new(program).args([CASE, profile, &size.to_string()]).stderr(Stdio::inherit()).output();
+    let output = output.expect("this program starts");
+    assert!(output.status.success(), "{profile} at {size} bytes failed");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let [files, rate, bytes] = told.split_whitespace().collect::<Vec<_>>()[..] else { panic!("{told}") };
+    let (rate, bytes): (f64, f64) = (rate.parse().expect("a rate"), bytes.parse().expect("bytes a file"));
+    table.row([
+        format!("{profile}, {}", size >> 30),
+        files.into(),
+        format!("{:.1}", rate / 1e6),
+        format!("{bytes:.1}"),
+        verdict(rate >= MIN_RATE && bytes <= MAX_BYTES_PER_FILE).into(),
+    ]);
 }
 
 fn conditions(profile: &str, capacity_bytes: u64) -> Conditions {
@@ -85,13 +88,12 @@ fn size_with(profile: &str, large: impl Fn(&workload::Plan) -> bool) -> u64 {
     size
 }
 
-/// Plans an aging and prints its line of the table.
+/// Plans an aging, and prints its live files, its operations per second, and its bytes of memory a file.
 fn run(profile: &str, size: u64) {
     let conditions = conditions(profile, size);
     let before = peak_bytes();
     let started = processor_seconds();
     let mut planner = workload::begin(&conditions).expect("the conditions are valid");
-    let layout = processor_seconds() - started;
     let mut batch = Vec::with_capacity(BATCH);
     let mut operations = 0;
     while operations < MOST {
@@ -105,11 +107,7 @@ fn run(profile: &str, size: u64) {
     let files = planner.plan().live_files;
     let rate = operations as f64 / seconds;
     let bytes = (peak_bytes() - before) as f64 / files as f64;
-    let verdict = if rate >= MIN_RATE && bytes <= MAX_BYTES_PER_FILE { "PASS" } else { "MISS" };
-    println!(
-        "{profile:<9} {:>8} {files:>11} {operations:>11} {layout:>8.2} {seconds:>8.2} {rate:>12.0} {bytes:>10.1}  {verdict}",
-        size >> 30
-    );
+    println!("{files} {rate} {bytes}");
 }
 
 /// Processor time of this process.
