@@ -33,7 +33,7 @@ impl PhaseObserver for Recorder {
 }
 
 fn main() {
-    let settings = Settings { precreate: 200_000, iterations: 200_000, repeats: 3, ..Settings::default() };
+    let settings = Settings { precreate: 200_000, iterations: 200_000, repeats: 1, ..Settings::default() };
     let mut group = threads(1).pop().expect("one rank");
     let mut told = Recorder::default();
     run(&settings, &mut group, &mut Null, None, &|| false, &mut told)

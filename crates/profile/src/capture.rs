@@ -57,8 +57,6 @@ pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result
         return Err(Error::NoFiles(path.to_owned()));
     }
     let space = rustix::fs::statvfs(path).map_err(|errno| io(errno.into()))?;
-    let used = space.f_blocks.saturating_sub(space.f_bfree);
-    let fullness = (space.f_blocks > 0).then(|| round(used as f64 / space.f_blocks as f64, 4));
     let (age, merged_ages) = ages(&tally);
     let profile = Profile {
         name: name.to_owned(),
@@ -66,7 +64,7 @@ pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result
         source: "senesce profile capture".to_owned(),
         year: year(now),
         files: Some(tally.files),
-        fullness,
+        fullness: fullness(space.f_blocks, space.f_bfree),
         age,
         size: sizes(&tally),
         depth: depths(&tally),
@@ -153,6 +151,24 @@ fn year(seconds: i64) -> u16 {
     (1970 + seconds / 31_556_952).clamp(0, i64::from(u16::MAX)) as u16
 }
 
+/// The share of the blocks that are in use; `None` if it rounds to 0, as no aging can end at that, or is unknown.
+fn fullness(blocks: u64, free: u64) -> Option<f64> {
+    let share = round(blocks.saturating_sub(free) as f64 / blocks as f64, 4);
+    (share > 0.0).then_some(share)
+}
+
 fn round(value: f64, digits: i32) -> f64 {
     (value * 10f64.powi(digits)).round() / 10f64.powi(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fullness_of_a_nearly_empty_file_system_is_left_out() {
+        assert_eq!(fullness(100_000, 99_997), None);
+        assert_eq!(fullness(0, 0), None);
+        assert_eq!(fullness(100_000, 87_654), Some(0.1235));
+    }
 }

@@ -44,7 +44,7 @@ fn main() {
         let root = directory(memory.path(), &format!("replay{threads}"));
         let mut labelled =
             Replay::labelled(&root, &options, extracted.labels()).expect("the directory was just created");
-        let report = time(&table, &format!("extract and replay, {threads} threads"), history.count());
+        let report = time(&table, &format!("extract and replay, threads: {threads}"), history.count());
         replay(&mut labelled, &mut extracted);
         if disk::interrupted() {
             return;
