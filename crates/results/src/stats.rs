@@ -3,15 +3,20 @@
 mod correlation;
 mod estimate;
 mod mean;
+mod shift;
 mod verdict;
 
 pub use correlation::{Correlation, correlation, spearman};
 pub use estimate::{Estimate, Sample};
 pub use mean::{MeanAndDeviation, mean_and_deviation};
+pub use shift::{Scale, bound_of_chance};
 pub use verdict::{Told, Verdict, Words};
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// Differences below this are not called differences: the placement of single files moves a scan as much.
+pub const NEGLIGIBLE: f64 = 0.02;
 
 /// The minimum confidence of an interval.
 const CONFIDENCE: f64 = 0.95;

@@ -13,6 +13,7 @@ mod compare_runs;
 mod error;
 mod facts;
 mod fio;
+pub mod gate;
 mod hot_files;
 mod io_capture;
 pub mod library;
@@ -47,7 +48,7 @@ pub use age::{
 pub use aged_pair::Subject;
 pub use compare::{
     CompareSpec, Condition, Contrast, Differing, Headline, Means, Pair, Replicates, SUBJECTS, Side, compare,
-    compared_numbers, discard, replicate,
+    compared_numbers, discard, fact, replicate,
 };
 pub use compare_runs::{CHECKPOINTS, CheckpointRun, Compared, RunComparison, Stored, compare_runs};
 pub use error::{Error, interrupted, unless_interrupted};

@@ -1,10 +1,7 @@
 //! What a ratio tells, in the same words on terminals, on pages and in JSON.
 
-use super::Estimate;
+use super::{Estimate, NEGLIGIBLE};
 use serde::{Deserialize, Serialize};
-
-/// Differences below this are not called differences: the placement of single files moves a scan as much.
-const NEGLIGIBLE: f64 = 0.02;
 
 /// An interval that ends within this of 1 shows that there is no difference worth mentioning.
 const SMALL: f64 = 0.10;

@@ -4,6 +4,7 @@ use super::CONDITION_PARAMETERS;
 use crate::facts::flatten;
 use crate::manifest::{AgedBy, Manifest};
 use digest::Digest;
+use fact::{FILE_SYSTEM, KERNEL, MKFS_OPTIONS, MOUNT_OPTIONS, VERSION};
 use results::Run;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,8 +14,19 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition(pub Vec<(String, String)>);
 
-const FILE_SYSTEM: &str = "file system";
-const VERSION: &str = "version";
+/// Names of facts.
+pub mod fact {
+    /// Kind of file system.
+    pub const FILE_SYSTEM: &str = "file system";
+    /// Versions of the programs and driver of the file system.
+    pub const VERSION: &str = "version";
+    /// Options of mkfs, from the user.
+    pub const MKFS_OPTIONS: &str = "mkfs options";
+    /// Mount options.
+    pub const MOUNT_OPTIONS: &str = "mount options";
+    /// The kernel release.
+    pub const KERNEL: &str = "kernel";
+}
 
 /// A fact that differs between two conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,13 +44,13 @@ impl Condition {
         let mut facts = vec![
             (FILE_SYSTEM, volume.fs.clone()),
             (VERSION, manifest.fs_version.clone()),
-            ("mkfs options", volume.mkfs_opts.join(" ")),
-            ("mount options", volume.mount_opts.join(",")),
+            (MKFS_OPTIONS, volume.mkfs_opts.join(" ")),
+            (MOUNT_OPTIONS, volume.mount_opts.join(",")),
             ("size", input::bytes(volume.size_bytes)),
             ("read-ahead", format!("{} KiB", volume.read_ahead_kb)),
             ("place", volume.location.medium().to_owned()),
             ("modelled disk", disk.to_owned()),
-            ("kernel", run.machine.kernel.clone()),
+            (KERNEL, run.machine.kernel.clone()),
             ("processor", run.machine.cpu.clone()),
             ("version of senesce", run.tool.clone()),
             ("files filled", yes(manifest.fill).to_owned()),
