@@ -16,6 +16,11 @@ const COMMANDS: &[(&str, &str, &str)] = &[
         "--fs nowhere",
     ),
     ("compare", "a --work work --repeat 1", "nowhere --work work"),
+    (
+        "gate",
+        "--learn 5 --against base.json --fs ext4 --size 16MiB --fullness 0.5 --overwrites 1 --no-new-file --work gate",
+        "--against nowhere.json",
+    ),
     ("compare-layout", "work/a.img work/a.img", "work/a.img nowhere"),
     ("report", "--work work -o page.html", "--work nowhere"),
     ("probe scan", "work/a.img --causes --save-log log.parquet", "nowhere"),

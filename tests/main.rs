@@ -20,6 +20,7 @@ mod extract;
 mod ffs;
 mod files;
 mod from_snapshots;
+mod gate;
 mod hostile;
 mod images;
 mod imports;

@@ -12,6 +12,7 @@ mod extract;
 mod ffs;
 mod files;
 mod from_snapshots;
+mod gate;
 mod help;
 mod image;
 mod mail;
@@ -37,6 +38,7 @@ pub use experiment::*;
 pub use extract::*;
 pub use files::*;
 pub use from_snapshots::*;
+pub use gate::*;
 pub use mail::*;
 pub use measure::*;
 pub use personality::*;
@@ -105,6 +107,8 @@ pub enum Command {
     Bench(Bench),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
+    /// Test whether a change makes aged file systems worse
+    Gate(Box<Gate>),
     /// Save, restore, verify and share aged images
     Image(Image),
     /// Compare the layout and free space of two file systems

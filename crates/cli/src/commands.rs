@@ -14,6 +14,7 @@ mod doctor;
 mod experiment;
 mod export;
 mod ffs;
+mod gate;
 mod generate;
 mod image;
 mod probe;
@@ -43,6 +44,7 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Bench(_)
             | Command::Compare(_)
             | Command::Demo(_)
+            | Command::Gate(_)
             | Command::Image(_)
             | Command::Probe(_)
             | Command::CompareLayout(_)
@@ -64,6 +66,7 @@ pub fn run(args: Senesce) -> Result<()> {
         args.command,
         Command::Compare(_)
             | Command::Demo(_)
+            | Command::Gate(_)
             | Command::Probe(_)
             | Command::CompareLayout(_)
             | Command::Run(_)
@@ -92,6 +95,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Referee(referee) => experiment::referee(&referee),
         Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Betreefs(betreefs) => self::betreefs::run(&betreefs.action),
+        Command::Gate(gate) => gate::run(&gate),
         Command::Image(image) => self::image::run(&image.action),
         Command::Ffs(ffs) => self::ffs::run(&ffs),
         Command::Profile(profile) => profile::run(&profile.action),

@@ -9,6 +9,14 @@ use std::io::ErrorKind;
 /// The exit status for wrong usage, as of clap.
 const USAGE: u8 = 2;
 
+/// The exit status of [`Regressed`].
+const REGRESSED: u8 = 3;
+
+/// What was tested is worse than before: no failure, but a finding that a script must see.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Regressed(pub String);
+
 /// Prints the error in one line: for people, or as a JSON object. Returns the exit status.
 pub fn report(error: &Error, json: bool) -> u8 {
     // The reader closed the pipe, as `head` does.
@@ -20,6 +28,7 @@ pub fn report(error: &Error, json: bool) -> u8 {
         return *status;
     }
     let usage = error.downcast_ref::<clap::Error>();
+    let status = if error.is::<Regressed>() { REGRESSED } else { 1 };
     match usage {
         // Help and versions are no errors, and are printed to standard output.
         Some(usage) if !json || !usage.use_stderr() => {
@@ -29,13 +38,13 @@ pub fn report(error: &Error, json: bool) -> u8 {
             let text = usage.to_string();
             eprintln!("{}", object(&one_line(text.trim_start_matches("error: ")), USAGE));
         }
-        None if json => eprintln!("{}", object(&one_line(&message(error)), 1)),
+        None if json => eprintln!("{}", object(&one_line(&message(error)), status)),
         None => eprintln!("senesce: {}", one_line(&message(error))),
     }
     match usage {
         Some(usage) if usage.use_stderr() => USAGE,
         Some(_) => 0,
-        None => 1,
+        None => status,
     }
 }
 

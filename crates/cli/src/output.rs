@@ -47,9 +47,14 @@ fn laid_out(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>, widt
 
 /// Prints rows under headings as a Markdown table.
 pub fn markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
-    line(&markdown_row(headings.iter().copied()))?;
-    line(&markdown_row(headings.iter().map(|_| "---")))?;
-    rows.into_iter().try_for_each(|cells| line(&markdown_row(cells.iter().map(String::as_str))))
+    line(&as_markdown(headings, rows))
+}
+
+/// Rows under headings as a Markdown table.
+pub fn as_markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let head = [markdown_row(headings.iter().copied()), markdown_row(headings.iter().map(|_| "---"))];
+    let rows = rows.into_iter().map(|cells| markdown_row(cells.iter().map(String::as_str)));
+    head.into_iter().chain(rows).collect::<Vec<_>>().join("\n")
 }
 
 fn markdown_row<'c>(cells: impl Iterator<Item = &'c str>) -> String {

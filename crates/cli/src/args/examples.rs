@@ -42,6 +42,21 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "gate",
+        &[
+            (
+                "Learn what chance does, on a good kernel",
+                "senesce gate --learn 20 --against ext4.json --fs ext4",
+            ),
+            ("Test another kernel", "senesce gate --against ext4.json --changed kernel"),
+            ("Test a mount option", "senesce gate --against ext4.json --mount-opts nodelalloc"),
+            (
+                "Write a summary for GitHub",
+                "senesce gate --against ext4.json --markdown $GITHUB_STEP_SUMMARY",
+            ),
+        ],
+    ),
+    (
         "probe",
         &[
             (

@@ -9,9 +9,10 @@ type Groups = &'static [(&'static str, &'static [&'static str])];
 const OPTIONS: &str = "Options";
 
 /// The commands with many options.
-const ARRANGED: [(&str, Groups); 5] = [
+const ARRANGED: [(&str, Groups); 6] = [
     ("age", AGE),
     ("compare", COMPARE),
+    ("gate", GATE),
     ("reproduce", REPRODUCE),
     ("metadata", METADATA),
     ("personality", PERSONALITY),
@@ -91,6 +92,16 @@ const COMPARE: Groups = &[
     ("Aging", &["fullness", "overwrites", "churn", "seed", "mkfs_opts", "mount_opts", "name", "memory"]),
     ("Measuring", &["reader", "no_new_file"]),
     ("Virtual machines", &["across", "kernel", "modules"]),
+];
+
+const GATE: Groups = &[
+    (OPTIONS, &["new", "against", "learn", "fs", "agings", "changed", "measures", "work", "resume", "json"]),
+    ("Judging", &["false_alarms"]),
+    ("Results for other programs", &["junit", "tap", "markdown"]),
+    ("File system", &["mkfs_opts", "mount_opts"]),
+    ("Aging, to learn", &["size", "memory", "profile", "fullness", "overwrites", "churn", "seed"]),
+    ("Measuring, to learn", &["repeat", "reader", "disk", "no_new_file"]),
+    ("Virtual machines", &["kernel", "modules"]),
 ];
 
 const REPRODUCE: Groups = &[

@@ -3,7 +3,7 @@
 mod spec;
 mod workload;
 
-pub use spec::{AgeOptions, absolute, mkfs_opts};
+pub use spec::{AgeOptions, absolute, mkfs_opts, mount_opts};
 
 use crate::args::Age;
 use crate::commands::vm_dispatch;

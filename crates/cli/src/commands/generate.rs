@@ -25,6 +25,10 @@ const SECTIONS: [Section; 3] = [
             ("0", "Done."),
             ("1", "Failed; standard error says what, why, and what to do."),
             ("2", "Wrong usage."),
+            (
+                "3",
+                "Worse than before: a measure of a gate, or a claim of an experiment that held in its last run.",
+            ),
         ],
     ),
     (

@@ -2,13 +2,14 @@
 //! virtual machine, a command always runs in place.
 
 use super::age::{self, absolute};
-use crate::args::{Age, Compare, OnKernel, ProbeKind};
+use crate::args::{Age, Compare, Gate, OnKernel, ProbeKind};
 use crate::messages;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
 use experiment::{OtherKernel, OtherKernelRun};
 use fs::FileSystem;
 use results::{STORE_FILE, StoreLocation};
+use run::gate::Recipe;
 use run::library::{Image, Library, SaveSpec};
 use run::{Location, Manifest, Subject, VolumeConfig, Work};
 use std::ffi::OsString;
@@ -118,6 +119,18 @@ pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Disp
         dispatch
     };
     Ok(kernels.into_iter().map(|kernel| kernel.map(dispatch)).collect())
+}
+
+/// The virtual machine for the agings of a gate; `None` if it runs here.
+pub fn for_gate(args: &Gate, recipe: &Recipe) -> Result<Option<Dispatch>> {
+    let kind = fs::find(&recipe.fs)?;
+    fs::require_tools(kind)?;
+    let kernel =
+        requested_kernel(&args.kernel)?.map_or_else(|| kernel_for(&[kind]), |kernel| Ok(Some(kernel)))?;
+    let Some(kernel) = kernel else { return Ok(None) };
+    let mut dispatch = Dispatch::new(kernel, &[kind], Some(absolute(&args.work.work)?));
+    dispatch.writes.extend(recipe.memory.then(|| age::MEMORY.into()));
+    Ok(Some(dispatch))
 }
 
 /// The virtual machine for a probe; `None` if it runs here.

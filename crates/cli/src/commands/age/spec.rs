@@ -66,7 +66,7 @@ pub fn mkfs_opts(options: &str) -> Vec<String> {
 }
 
 /// The parts of --mount-opts.
-fn mount_opts(options: &str) -> Vec<String> {
+pub fn mount_opts(options: &str) -> Vec<String> {
     options.split(',').filter(|option| !option.is_empty()).map(str::to_owned).collect()
 }
 
