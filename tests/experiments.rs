@@ -2,7 +2,7 @@
 
 mod metadata;
 
-use crate::common::{Lab, document, has_dovecot};
+use crate::common::{self, Lab, document, has_dovecot};
 use serde_json::Value;
 
 pub const EXPERIMENT: &str = r#"
@@ -95,6 +95,16 @@ fn experiment_reports_measures_and_checks() {
     assert_eq!(again["checkpoints"], outcome["checkpoints"]);
     let table = lab.run("run one.toml --work work --resume");
     assert!(table.contains("published") && table.contains("nobody said so"), "{table}");
+    // A claim that held is refuted once the first round is that of the others.
+    let refuted = EXPERIMENT.replace("FS", "btrfs").replace("rounds = [0, 100]", "rounds = [100]");
+    std::fs::write(lab.path().join("refuted.toml"), refuted).unwrap();
+    for (expected, status) in [(Some("small-one (nowhere): costs more"), 3), (None, 0)] {
+        let output = lab.try_run("run refuted.toml --work work --resume");
+        let said = common::text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(expected.is_none_or(|expected| said.contains(expected)), "{said}");
+        assert!(common::text(&output.stdout).contains("does NOT hold"), "{}", common::text(&output.stdout));
+    }
     let anew = lab.json("run one.toml --work work");
     assert_ne!(anew["checkpoints"], outcome["checkpoints"], "the run was not measured again");
     lab.run("report --work work -o page.html");

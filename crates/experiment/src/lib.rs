@@ -33,7 +33,7 @@ pub use outcome::{Correlated, FailedCell, Outcome, Picture};
 pub use plan::Plan;
 pub use runner::{RunSpec, run};
 pub use spec::{Axis, Difference, Experiment, Panels, Plot, Scale};
-pub use standing::{Indexed, Standing, State, claims, is_done, standing};
+pub use standing::{Indexed, Standing, State, claims, is_done, no_longer_hold, standing};
 pub use works::{Listed, Shard, listed, work_of};
 
 /// The kind of the runs of whole experiments in a store.

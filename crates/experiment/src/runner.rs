@@ -1,6 +1,7 @@
 //! Runs an experiment cell after cell, each on separate file systems in images. A failed cell is reported and the rest continues.
 
 use super::aged_images::AgedImages;
+use super::claim::Claim;
 use super::gather::{checkpoints, gather};
 use super::other_kernel::{self, OtherKernel};
 use super::outcome::{FailedCell, Outcome};
@@ -50,6 +51,14 @@ impl RunSpec {
     /// Plans the run. Refuses what cannot run, as far as that is known before anything is created.
     pub fn plan(&self) -> Result<Plan<'_>, Error> {
         Plan::new(self)
+    }
+
+    /// The claims that hold in the last run of the experiment, if the store has one that ended.
+    pub fn held(&self) -> Result<Vec<Claim>, Error> {
+        match self.existing_store()? {
+            Some(store) => standing::held(&store, &self.experiment.figure, &self.scale),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The result store, if it exists already.

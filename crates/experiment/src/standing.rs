@@ -1,5 +1,6 @@
 //! The state of the reproduction in a store: for each figure, whether it was run and which claims hold.
 
+use super::claim::Claim;
 use super::judge::{FigureVerdict, Judged, Verdict};
 use super::outcome::Outcome;
 use super::spec::Experiment;
@@ -127,6 +128,22 @@ pub fn is_done(store: &Store, experiment: &Experiment, scale: &str) -> Result<bo
     Ok(outcome.is_some_and(|outcome| outcome.is_complete()))
 }
 
+/// The claims of a figure that hold in its last run in the store that ended, at this scale.
+pub(super) fn held(store: &Store, figure: &str, scale: &str) -> Result<Vec<Claim>, Error> {
+    let runs = store.runs_of_kind(super::KIND)?;
+    let mut of_it = runs.iter().filter(|run| run.name == figure && run.state == "done" && is_at(run, scale));
+    let Some(run) = of_it.next_back() else { return Ok(Vec::new()) };
+    let outcome: Option<Outcome> = store.document(run.id, "", super::OUTCOME)?;
+    let claims = outcome.into_iter().flat_map(|outcome| outcome.claims);
+    Ok(claims.filter(|judged| judged.verdict == Verdict::Holds).map(|judged| judged.claim).collect())
+}
+
+/// The claims among those that held before which new measurements refute, or leave in their trend only. What cannot be told refutes nothing.
+pub fn no_longer_hold<'j>(held: &[Claim], now: &'j [Judged]) -> Vec<&'j Judged> {
+    let refuted = |judged: &&Judged| matches!(judged.verdict, Verdict::DoesNotHold | Verdict::TrendOnly);
+    now.iter().filter(refuted).filter(|judged| held.contains(&judged.claim)).collect()
+}
+
 /// The parameters that identify a run of a whole experiment in a store.
 pub(super) fn parameters(experiment: &Experiment, scale: &str) -> Value {
     json!({ "scale": scale, "experiment": experiment })
@@ -184,4 +201,25 @@ fn of(
     standing.finished = run.finished.clone();
     standing.set_claims(outcome.claims);
     Ok(standing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_held_and_is_refuted_no_longer_holds() {
+        let claim = |states: &str| Claim { states: states.to_owned(), ..Claim::default() };
+        let judged = |states: &str, verdict| Judged { claim: claim(states), verdict, lines: Vec::new() };
+        let held = ["same", "refuted", "weaker", "open"].map(claim);
+        let now = [
+            judged("same", Verdict::Holds),
+            judged("refuted", Verdict::DoesNotHold),
+            judged("weaker", Verdict::TrendOnly),
+            judged("open", Verdict::CannotBeTold),
+            judged("never held", Verdict::DoesNotHold),
+        ];
+        let found: Vec<_> = no_longer_hold(&held, &now).iter().map(|of| of.claim.states.as_str()).collect();
+        assert_eq!(found, ["refuted", "weaker"]);
+    }
 }

@@ -1,5 +1,6 @@
 //! `senesce run`, `senesce reproduce` and `senesce referee`.
 
+mod held;
 mod referee;
 mod suite;
 
@@ -12,19 +13,21 @@ use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use experiment::{AgedImages, Difference, Experiment, FailedCell, Judged, Outcome, Plan, RunSpec, Shard};
+use held::Held;
 
 /// The name that selects all figures.
 const ALL: &str = "all";
 
 pub fn run(args: &Run) -> Result<()> {
-    let outcome =
-        carry_out(&spec(Experiment::load(&args.experiment)?, &args.how, &AgedImages::default())?.plan()?)?;
+    let spec = spec(Experiment::load(&args.experiment)?, &args.how, &AgedImages::default())?;
+    let held = Held::before([&spec])?;
+    let outcome = carry_out(&spec.plan()?)?;
     if args.how.json {
         output::json(&outcome)?
     } else {
         show(&outcome)?
     }
-    judge(&[outcome])
+    judge(&[outcome], &held)
 }
 
 pub fn reproduce(args: &Reproduce) -> Result<()> {
@@ -54,6 +57,7 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
         .collect::<Result<Vec<_>>>()?;
     // Plans all experiments first, so that an invalid one fails before any runs.
     let plans = specs.iter().map(RunSpec::plan).collect::<Result<Vec<_>, _>>()?;
+    let held = Held::before(&specs)?;
     let mut outcomes = Vec::new();
     let mut ended = Ok(());
     for plan in &plans {
@@ -77,7 +81,7 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
         outcomes => output::json(&outcomes)?,
     }
     ended?;
-    judge(&outcomes)
+    judge(&outcomes, &held)
 }
 
 /// The experiment with the number of agings that is asked for.
@@ -131,11 +135,11 @@ fn claim_row(judged: &Judged) -> Vec<String> {
     vec![claim, judged.published(), judged.measured(), judged.verdict.words().to_owned()]
 }
 
-/// Fails if a cell failed. Claims that do not hold are a result, not an error.
-fn judge(outcomes: &[Outcome]) -> Result<()> {
+/// Fails if a cell failed, or if a claim that held does not hold any more. Claims that never held are a result, not an error.
+fn judge(outcomes: &[Outcome], held: &Held) -> Result<()> {
     let failed: Vec<&FailedCell> = outcomes.iter().flat_map(|outcome| &outcome.failed).collect();
     if failed.is_empty() {
-        return Ok(());
+        return held.check(outcomes.iter().map(|outcome| (&*outcome.figure, &*outcome.claims)));
     }
     let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
     for FailedCell { cell, why } in &failed {

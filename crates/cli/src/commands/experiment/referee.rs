@@ -1,5 +1,6 @@
 //! `senesce referee`: modelled disks beside real ones.
 
+use super::held::Held;
 use super::{carry_out, judge, spec};
 use crate::args::Referee;
 use crate::output::{self, number};
@@ -10,14 +11,16 @@ use serde_json::json;
 
 pub fn referee(args: &Referee) -> Result<()> {
     let experiment = referee::experiment(args.pulls, args.skip)?;
-    let outcome = carry_out(&spec(experiment, &args.how, &AgedImages::default())?.plan()?)?;
+    let spec = spec(experiment, &args.how, &AgedImages::default())?;
+    let held = Held::before([&spec])?;
+    let outcome = carry_out(&spec.plan()?)?;
     let agreement = referee::agreement(&outcome);
     if args.how.json {
         output::json(&json!({ "agreement": agreement, "outcome": outcome }))?;
     } else {
         show(&agreement)?;
     }
-    judge(&[outcome])
+    judge(&[outcome], &held)
 }
 
 fn show(Agreement { lines, ranks }: &Agreement) -> Result<()> {

@@ -1,5 +1,6 @@
 //! All figures: lists them, shows their status in a store, and runs them.
 
+use super::held::Held;
 use crate::args::HowToRun;
 use crate::messages::note;
 use crate::output;
@@ -105,6 +106,7 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
         Ok(RunSpec { fs, resume: true, ..super::spec(experiment, how, &aged_images)? })
     };
     let specs = shard.of_all(experiments, &how.scale)?.into_iter().map(spec).collect::<Result<Vec<_>>>()?;
+    let held = Held::before(&specs)?;
     let all = experiment::reproduce_all(&specs, &mut Progress::new())?;
     let at = how.store.or_of(&how.work);
     let mine =
@@ -116,7 +118,8 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
     } else {
         show(&at, &how.scale, &standing, output::table)?;
     }
-    judge(&all)
+    judge(&all)?;
+    held.check(standing.iter().map(|one| (&*one.listed.figure, &*one.claims)))
 }
 
 fn judge(all: &AllDone) -> Result<()> {
