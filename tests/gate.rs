@@ -109,7 +109,7 @@ mod soak {
 
     /// Ten gates of each file system on which nothing changed, and one on which an option did.
     #[test]
-    #[ignore = "soak: forty agings of each of three file systems and forty-four more take a quarter of an hour"]
+    #[ignore = "soak: learning and 33 gates of three file systems take half an hour"]
     fn gates_of_three_file_systems_raise_no_false_alarm() {
         needs!("ext4");
         needs!("xfs");
