@@ -131,10 +131,8 @@ pub fn is_done(store: &Store, experiment: &Experiment, scale: &str) -> Result<bo
 /// The claims of a figure that hold in its last run in the store that ended, at this scale.
 pub(super) fn held(store: &Store, figure: &str, scale: &str) -> Result<Vec<Claim>, Error> {
     let runs = store.runs_of_kind(super::KIND)?;
-    let mut of_it = runs.iter().filter(|run| run.name == figure && run.state == "done" && is_at(run, scale));
-    let Some(run) = of_it.next_back() else { return Ok(Vec::new()) };
-    let outcome: Option<Outcome> = store.document(run.id, "", super::OUTCOME)?;
-    let claims = outcome.into_iter().flat_map(|outcome| outcome.claims);
+    let ended = last_ended(store, &runs, figure, scale)?;
+    let claims = ended.into_iter().flat_map(|(_, outcome)| outcome.claims);
     Ok(claims.filter(|judged| judged.verdict == Verdict::Holds).map(|judged| judged.claim).collect())
 }
 
@@ -142,6 +140,19 @@ pub(super) fn held(store: &Store, figure: &str, scale: &str) -> Result<Vec<Claim
 pub fn no_longer_hold<'j>(held: &[Claim], now: &'j [Judged]) -> Vec<&'j Judged> {
     let refuted = |judged: &&Judged| matches!(judged.verdict, Verdict::DoesNotHold | Verdict::TrendOnly);
     now.iter().filter(refuted).filter(|judged| held.contains(&judged.claim)).collect()
+}
+
+/// The last run of a figure at a scale that ended, if it has an outcome.
+fn last_ended<'r>(
+    store: &Store,
+    runs: &'r [Run],
+    figure: &str,
+    scale: &str,
+) -> Result<Option<(&'r Run, Outcome)>, Error> {
+    let ended = |run: &&Run| run.name == figure && run.state == "done" && is_at(run, scale);
+    let Some(run) = runs.iter().rev().find(ended) else { return Ok(None) };
+    let outcome: Option<Outcome> = store.document(run.id, "", super::OUTCOME)?;
+    Ok(outcome.map(|outcome| (run, outcome)))
 }
 
 /// The parameters that identify a run of a whole experiment in a store.
@@ -178,24 +189,18 @@ fn of(
     let Some(experiment) = experiment else { return Ok(standing) };
     standing.set_claims(experiment.claim.iter().map(Judged::unmeasured).collect());
     let Some(store) = store else { return Ok(standing) };
-    let mut of_it =
-        runs.iter().filter(|run| run.name == experiment.figure && is_at(run, scale)).rev().peekable();
-    let running = store.running(super::KIND, &experiment.figure)?;
-    let (running, begun) = (running.iter().any(|run| is_at(run, scale)), of_it.peek().is_some());
-    let done = of_it.find(|run| run.state == "done");
-    let outcome: Option<Outcome> = match done {
-        Some(run) => store.document(run.id, "", super::OUTCOME)?,
-        None => None,
-    };
+    let begun = runs.iter().any(|run| run.name == experiment.figure && is_at(run, scale));
+    let running = store.running(super::KIND, &experiment.figure)?.iter().any(|run| is_at(run, scale));
+    let ended = last_ended(store, runs, &experiment.figure, scale)?;
     let same = |run: &Run| run.tool == results::TOOL && run.parameters == parameters(experiment, scale);
-    standing.state = match (&outcome, done) {
+    standing.state = match &ended {
         _ if running => State::Running,
-        (Some(_), Some(run)) if !same(run) => State::OtherVersion,
-        (Some(outcome), Some(_)) if outcome.is_complete() => State::Done,
+        Some((run, _)) if !same(run) => State::OtherVersion,
+        Some((_, outcome)) if outcome.is_complete() => State::Done,
         _ if begun => State::BrokenOff,
         _ => State::NotRun,
     };
-    let Some((outcome, run)) = outcome.zip(done) else { return Ok(standing) };
+    let Some((run, outcome)) = ended else { return Ok(standing) };
     standing.verdict = outcome.verdict;
     standing.failed_cells = outcome.failed.len();
     standing.finished = run.finished.clone();

@@ -10,12 +10,12 @@ mod replicate;
 mod replicates;
 pub(crate) mod unaged;
 
+pub(crate) use condition::names;
 pub use condition::{Condition, Differing, fact};
 pub use discard::discard;
 pub(crate) use pair::{Identity, median, ratio};
 pub use pair::{Pair, Side, compared_numbers};
 pub use replicate::replicate;
-pub(crate) use replicates::without_seed;
 pub use replicates::{Contrast, Headline, Means, Replicates};
 
 use crate::aged_pair::{self, Access, Plan, RunPlan, Subject, Timing, UnagedSide};

@@ -1,13 +1,12 @@
 //! Arguments of `senesce gate`.
 
+use super::measure::AGINGS;
 use super::{OnKernel, Reader, Work};
 use crate::units;
 use clap::Args;
+use run::gate::LEAST_PAIRS;
 use std::path::PathBuf;
 use workload::Churn;
-
-/// Default number of agings that a gate tests.
-pub const GATE_AGINGS: u64 = 4;
 
 /// Default rate of false alarms.
 const FALSE_ALARMS: &str = "0.01";
@@ -27,13 +26,13 @@ pub struct Gate {
     /// Make the baseline, from N pairs of equal agings
     ///
     /// Bounds follow from how much the two of a pair differ. 20 are good, 5 are the fewest.
-    #[arg(long, value_name = "N", requires = "fs", value_parser = clap::value_parser!(u64).range(5..=1000))]
+    #[arg(long, value_name = "N", requires = "fs", value_parser = clap::value_parser!(u64).range(LEAST_PAIRS as u64..=1000))]
     pub learn: Option<u64>,
     /// File system to learn from
     #[arg(long, value_name = "KIND", requires = "learn")]
     pub fs: Option<String>,
     /// Agings to test, with the first seeds of the baseline
-    #[arg(long, value_name = "N", default_value_t = GATE_AGINGS, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = AGINGS, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub agings: u64,
     /// What is tested and may differ, such as kernel,version
     ///

@@ -213,7 +213,7 @@ pub struct AgeFirst {
 
 /// Default number of agings under each condition. Between ext4 file systems of 400 MiB four find a difference of 20 % 99 times of 100, three 79
 /// times: two degrees of freedom are too few.
-const AGINGS: u64 = 4;
+pub(super) const AGINGS: u64 = 4;
 
 /// Kernels to age and compare on.
 #[derive(Args)]

@@ -3,7 +3,7 @@
 mod spec;
 mod workload;
 
-pub use spec::{AgeOptions, absolute, mkfs_opts, mount_opts};
+pub use spec::{AgeOptions, absolute, mkfs_opts, mount_opts, planned, size_or_default};
 
 use crate::args::Age;
 use crate::commands::vm_dispatch;

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use vm::Kernel;
 
-/// The comparisons of all agings, in the JSON document of a virtual machine.
-#[derive(Deserialize)]
-struct Pairs {
-    pairs: Vec<Pair>,
+/// The comparisons of all agings, in a JSON document of this command or of a virtual machine.
+#[derive(Serialize, Deserialize)]
+pub struct Pairs {
+    pub pairs: Vec<Pair>,
 }
 
 /// The JSON document of a comparison.

@@ -4,26 +4,19 @@ mod formats;
 mod words;
 
 use super::age::{self, absolute};
-use super::{compare, vm_dispatch};
+use super::compare::{self, Pairs};
+use super::vm_dispatch;
 use crate::args::{self, Gate, SEED};
 use crate::failure::Regressed;
 use crate::output::{self, number};
 use crate::progress::Progress;
-use crate::units;
 use anyhow::{Context as _, Result, bail};
-use results::StoreLocation;
+use results::{StoreLocation, measures};
 use run::gate::{Baseline, Judgement, Moved, Movement, Place, Recipe, Rules, Visible};
 use run::{Pair, fact};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use vm::Kernel;
-use workload::profile::ByProfile;
-
-/// The comparisons of all agings, in the JSON document of a virtual machine or of `senesce compare`.
-#[derive(Serialize, Deserialize)]
-struct Pairs {
-    pairs: Vec<Pair>,
-}
 
 /// The JSON document of a gate.
 #[derive(Serialize)]
@@ -100,7 +93,7 @@ fn learn(args: &Gate) -> Result<()> {
         &["", "side", "baseline", "change seen above"],
         visible.iter().map(|of| {
             let bound = words::unsigned(of.scale, of.bound);
-            vec![words::label(&of.measure), of.side.clone(), number(Some(of.baseline)), bound]
+            vec![measures::label(&of.measure), of.side.clone(), number(Some(of.baseline)), bound]
         }),
     )?;
     output::line(&format!(
@@ -118,13 +111,15 @@ fn test(args: &Gate, baseline: &Baseline, pairs: &[Pair]) -> Result<()> {
     };
     let judgement = run::gate::judge(baseline, pairs, &rules)?;
     let name = &baseline.recipe.name;
-    let write = |path: &Option<PathBuf>, text: String| match path {
-        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display())),
-        None => Ok(()),
-    };
-    write(&args.junit, formats::junit(name, &judgement)?)?;
-    write(&args.tap, formats::tap(&judgement))?;
-    write(&args.markdown, formats::markdown(name, &judgement))?;
+    if let Some(path) = &args.junit {
+        write(path, &formats::junit(name, &judgement)?)?;
+    }
+    if let Some(path) = &args.tap {
+        write(path, &formats::tap(&judgement))?;
+    }
+    if let Some(path) = &args.markdown {
+        write(path, &formats::markdown(name, &judgement))?;
+    }
     let summary = words::summary(&judgement);
     let regressed = judgement.regressed;
     if args.json {
@@ -136,6 +131,10 @@ fn test(args: &Gate, baseline: &Baseline, pairs: &[Pair]) -> Result<()> {
         }
     }
     if regressed { Err(Regressed(summary).into()) } else { Ok(()) }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))
 }
 
 /// Prints what moved, the largest changes first.
@@ -176,28 +175,22 @@ fn measured(args: &Gate, new: &str) -> Result<Vec<Pair>> {
 fn to_learn(args: &Gate) -> Result<Plan> {
     let (of, pairs) = (&args.recipe, args.learn.expect("to learn"));
     let fs = fs::find(args.fs.as_deref().expect("--learn requires --fs"))?.name().to_owned();
-    let profile = profile::load(of.profile.as_deref().unwrap_or(args::PROFILE))?;
-    let name = format!("gate-{fs}-{}", profile.name);
+    let aging = age::planned(of.profile.as_deref(), of.fullness, of.overwrites, of.churn)?;
+    let profile = &aging.profile.name;
+    let name = format!("gate-{fs}-{profile}");
     if !run::can_name(&name) {
-        bail!("the profile {:?} cannot name a file; use letters, digits and dashes", profile.name);
+        bail!("the profile {profile:?} cannot name a file; use letters, digits and dashes");
     }
     let first = of.seed.unwrap_or(SEED);
     let last = first.checked_add(pairs - 1).context("--seed plus --learn exceeds 2^64")?;
-    let size = || units::size(args::SIZE).map_err(anyhow::Error::msg);
     let recipe = Recipe {
         name,
         fs,
         mkfs_opts: age::mkfs_opts(args.mkfs_opts.as_deref().unwrap_or_default()),
         mount_opts: age::mount_opts(args.mount_opts.as_deref().unwrap_or_default()),
-        size_bytes: of.size.map_or_else(size, Ok)?,
+        size_bytes: age::size_or_default(of.size)?,
         memory: of.memory,
-        aging: ByProfile {
-            profile,
-            method: workload::Method::Planned,
-            fullness: of.fullness,
-            overwrites: of.overwrites,
-            churn: of.churn,
-        },
+        aging,
         repeat: of.repeat.unwrap_or(1),
         reader: compare::reader(of.reader.unwrap_or(args::Reader::Grep)),
         disk: of.disk.clone(),
@@ -231,10 +224,10 @@ fn age(plan: &Plan, args: &Gate) -> Result<Vec<Pair>> {
 }
 
 fn age_here(plan: &Plan, args: &Gate, kernel: Option<Kernel>) -> Result<Vec<Pair>> {
-    let (work, command) = (&args.work.work, super::command_line());
-    let images = if plan.recipe.memory { PathBuf::from(age::MEMORY) } else { absolute(work)? };
-    let place = Place { work: work.clone(), images, kernel, command: command.clone() };
-    let comparison = plan.recipe.comparison(work, &command);
+    let work = args.work.work.clone();
+    let images = if plan.recipe.memory { PathBuf::from(age::MEMORY) } else { absolute(&work)? };
+    let place = Place { work, images, kernel, command: super::command_line() };
+    let comparison = plan.recipe.comparison(&place);
     let mut progress = Progress::new();
     let mut pairs = Vec::new();
     for part in plan.parts {

@@ -109,6 +109,11 @@ impl Condition {
     }
 }
 
+/// The names of facts, separated by commas.
+pub(crate) fn names(differing: &[Differing]) -> String {
+    differing.iter().map(|of| of.fact.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 impl Differing {
     /// The difference in a few words: the value under the first condition, or the fact if it has none there.
     pub fn in_words(&self) -> String {

@@ -218,7 +218,7 @@ impl Contrast {
 }
 
 /// The name of an aging without the part that is its seed.
-pub(crate) fn without_seed(name: &str, seed: u64) -> String {
+pub(super) fn without_seed(name: &str, seed: u64) -> String {
     let seed = seed.to_string();
     let parts: Vec<&str> = name.split('-').filter(|part| *part != seed).collect();
     if parts.is_empty() { name.to_owned() } else { parts.join("-") }

@@ -2,7 +2,7 @@
 
 use super::Recipe;
 use crate::Error;
-use crate::compare::{Condition, Pair, SUBJECTS, Side};
+use crate::compare::{Condition, Pair, SUBJECTS, Side, names};
 use crate::scanned::HDD_MODEL;
 use results::Scale;
 use results::measures::{self, Better, MODELLED_S_PER_GIB, Measure, Topic};
@@ -56,19 +56,17 @@ impl Baseline {
     pub fn learn(recipe: Recipe, series: [&[Pair]; 2]) -> Result<Baseline, Error> {
         let [first, second] = series.map(by_seed);
         let seeds: Vec<u64> = first.keys().filter(|seed| second.contains_key(seed)).copied().collect();
-        let Some(condition) = first.values().next().map(|pair| pair.condition.clone()) else {
+        let Some(one) = first.values().next() else {
             return Err(Error::Refused("a baseline needs agings".to_owned()));
         };
+        let condition = one.condition.clone();
         let of_seeds = || seeds.iter().map(|seed| [first[seed], second[seed]]);
         if let Some(other) = of_seeds().flatten().find(|pair| pair.condition != condition) {
-            let differing = other.condition.differing(&condition);
-            let facts: Vec<_> = differing.iter().map(|of| of.fact.as_str()).collect();
-            let facts = facts.join(", ");
+            let facts = names(&other.condition.differing(&condition));
             return Err(Error::Refused(format!("agings of one baseline differ in {facts}: learn it again")));
         }
-        let disk = first.values().next().map_or(HDD_MODEL, |pair| &pair.modelled_disk);
         let mut learnt = Vec::new();
-        for measure in tested(disk) {
+        for measure in tested(&one.modelled_disk) {
             for side in SUBJECTS {
                 let value = |pair: &Pair| side_of(pair, side).value(measure);
                 let both = |[a, b]: [&Pair; 2]| Some([value(a)?, value(b)?]);

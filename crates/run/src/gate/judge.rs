@@ -4,7 +4,7 @@ use super::Baseline;
 use super::baseline::{Learnt, by_seed, side_of};
 use crate::Error;
 use crate::compare::fact::{KERNEL, VERSION};
-use crate::compare::{Condition, Differing, Pair};
+use crate::compare::{Condition, Differing, Pair, names};
 use results::measures::{Better, Measure};
 use results::{NEGLIGIBLE, Scale, bound_of_chance, median_interval};
 use serde::Serialize;
@@ -105,8 +105,7 @@ pub fn judge(baseline: &Baseline, new: &[Pair], rules: &Rules) -> Result<Judgeme
     };
     let changed = permitted(&baseline.condition, &first.condition, &rules.changed)?;
     if let Some(other) = pairs.iter().find(|pair| pair.condition != first.condition) {
-        let differing = other.condition.differing(&first.condition);
-        let facts = differing.iter().map(|of| of.fact.as_str()).collect::<Vec<_>>().join(", ");
+        let facts = names(&other.condition.differing(&first.condition));
         return Err(Error::Refused(format!("the new agings differ among each other in {facts}")));
     }
     let tested = tested(baseline, &rules.measures)?;
@@ -144,7 +143,11 @@ pub fn visible(baseline: &Baseline, agings: u64, false_alarms: f64) -> Vec<Visib
             side: learnt.side.clone(),
             scale: learnt.scale,
             baseline: on_scale(learnt.scale, &all),
-            bound: largest_by_chance(learnt, measure, agings, alarm),
+            bound: largest_by_chance(
+                learnt.scale,
+                measure,
+                bound_of_chance(&learnt.differences(), agings, alarm),
+            ),
         })
     };
     baseline.measures.iter().filter_map(of).collect()
@@ -226,7 +229,7 @@ fn moved(learnt: &Learnt, measure: &Measure, at: &[usize], values: &[f64], alarm
         now: on_scale(scale, values),
         scale,
         change: scale.change(mean),
-        bound: largest_by_chance(learnt, measure, values.len() as u64, alarm),
+        bound: largest_by_chance(scale, measure, by_chance),
         movement,
     }
 }
@@ -236,10 +239,9 @@ fn worse(measure: &Measure) -> f64 {
     if measure.better == Better::Lower { 1.0 } else { -1.0 }
 }
 
-/// The largest change for the worse that counts as chance.
-fn largest_by_chance(learnt: &Learnt, measure: &Measure, agings: u64, alarm: f64) -> f64 {
-    let shift = worse(measure) * bound_of_chance(&learnt.differences(), agings, alarm);
-    learnt.scale.change(shift).abs().max(NEGLIGIBLE)
+/// The largest change for the worse that counts as chance, which explains shifts of this size.
+fn largest_by_chance(scale: Scale, measure: &Measure, by_chance: f64) -> f64 {
+    scale.change(worse(measure) * by_chance).abs().max(NEGLIGIBLE)
 }
 
 /// The mean of values on a scale.

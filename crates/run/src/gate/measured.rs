@@ -1,7 +1,7 @@
 //! Comparisons that a gate did not make itself.
 
 use crate::Error;
-use crate::compare::{KIND, Pair, without_seed};
+use crate::compare::{Identity, KIND, Pair};
 use results::Store;
 
 /// The comparisons of a name in the store, with or without the seeds, under the conditions of the last of them.
@@ -11,9 +11,9 @@ use results::Store;
 pub fn measured(store: &Store, name: &str) -> Result<Vec<Pair>, Error> {
     let mut pairs = Vec::new();
     for run in store.runs_of_kind(KIND)?.iter().filter(|run| run.state == "done") {
-        let pair = Pair::load(store, run)?;
-        if pair.name == name || without_seed(&pair.name, pair.seed) == name {
-            pairs.push(pair);
+        let identity = Identity::load(store, run)?;
+        if identity.is_some_and(|of| of.manifest.name == name || of.name() == name) {
+            pairs.push(Pair::load(store, run)?);
         }
     }
     let Some(last) = pairs.last().map(|pair| pair.condition.clone()) else {

@@ -5,7 +5,7 @@ use crate::compare::CompareSpec;
 use fs::{Location, VolumeConfig};
 use probe::Reader;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use workload::profile::ByProfile;
 
@@ -71,16 +71,16 @@ impl Recipe {
     }
 
     /// How they are compared with their unaged copies.
-    pub fn comparison(&self, work: &Path, command: &str) -> CompareSpec {
+    pub fn comparison(&self, place: &Place) -> CompareSpec {
         CompareSpec {
             aged: Vec::new(),
-            work: work.to_owned(),
+            work: place.work.clone(),
             repeat: self.repeat,
             reader: self.reader,
             disk: self.disk.clone(),
             new_file: self.new_file,
             resume: false,
-            command: command.to_owned(),
+            command: place.command.clone(),
         }
     }
 }

@@ -126,6 +126,22 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("finding {}", path.display()))
 }
 
+/// A planned aging by a profile, or by the default one.
+pub fn planned(
+    profile: Option<&str>,
+    fullness: Option<f64>,
+    overwrites: Option<f64>,
+    churn: Option<Churn>,
+) -> Result<ByProfile> {
+    let profile = profile::load(profile.unwrap_or(args::PROFILE))?;
+    Ok(ByProfile { profile, method: workload::Method::Planned, fullness, overwrites, churn })
+}
+
+/// The size that is asked for, or the default, in bytes.
+pub fn size_or_default(asked: Option<u64>) -> Result<u64> {
+    asked.map_or_else(|| units::size(args::SIZE), Ok).map_err(anyhow::Error::msg)
+}
+
 /// The options of an aging by a profile that `senesce compare` has too.
 pub struct AgeOptions<'a> {
     pub fs: &'a str,
@@ -149,13 +165,7 @@ impl AgeOptions<'_> {
     /// An aging with the defaults of `senesce age`. The labels distinguish it from others, such as those of other kernels.
     pub fn spec(&self, labels: &[String]) -> Result<AgeSpec> {
         let fs = fs::find(self.fs)?.name();
-        let workload = Arc::new(ByProfile {
-            profile: profile::load(self.profile.unwrap_or(args::PROFILE))?,
-            method: workload::Method::Planned,
-            fullness: self.fullness,
-            overwrites: self.overwrites,
-            churn: self.churn,
-        });
+        let workload = Arc::new(planned(self.profile, self.fullness, self.overwrites, self.churn)?);
         let seed = self.seed;
         let name = match self.name {
             Some(name) => format!("{name}-{seed}"),
@@ -163,8 +173,7 @@ impl AgeOptions<'_> {
         };
         let name = [name].iter().chain(labels).map(String::as_str).collect::<Vec<_>>().join("-");
         check_name(&name)?;
-        let size_bytes =
-            self.size_bytes.map_or_else(|| units::size(args::SIZE), Ok).map_err(anyhow::Error::msg)?;
+        let size_bytes = size_or_default(self.size_bytes)?;
         let dir = if self.memory { PathBuf::from(MEMORY) } else { absolute(self.work)? };
         let image = Location::Image(dir.join(format!("{name}.img")));
         let kernel = vm::guest_environment().map(|guest| guest.kernel);

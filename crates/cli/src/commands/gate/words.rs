@@ -6,11 +6,6 @@ use run::gate::{Judgement, Moved, Movement};
 
 pub const HEADINGS: [&str; 7] = ["", "side", "baseline", "now", "change", "by chance", ""];
 
-/// The label of a measure.
-pub fn label(measure: &str) -> String {
-    measures::label(measure)
-}
-
 /// The row of a measure under [`HEADINGS`].
 pub fn row(moved: &Moved) -> Vec<String> {
     let movement = match moved.movement {
@@ -19,7 +14,7 @@ pub fn row(moved: &Moved) -> Vec<String> {
         Movement::Unchanged => "",
     };
     vec![
-        label(&moved.measure),
+        measures::label(&moved.measure),
         moved.side.clone(),
         number(Some(moved.baseline)),
         number(Some(moved.now)),
@@ -30,7 +25,7 @@ pub fn row(moved: &Moved) -> Vec<String> {
 }
 
 /// A change with its sign: `+18 %`, or a difference of shares.
-pub fn signed(scale: Scale, change: f64) -> String {
+fn signed(scale: Scale, change: f64) -> String {
     let sign = if change < 0.0 { "−" } else { "+" };
     format!("{sign}{}", unsigned(scale, change.abs()))
 }
@@ -48,7 +43,7 @@ pub fn unsigned(scale: Scale, change: f64) -> String {
 pub fn sentence(moved: &Moved) -> String {
     format!(
         "{}, {}: {} (was {}), {}; chance explains at most {}",
-        label(&moved.measure),
+        measures::label(&moved.measure),
         moved.side,
         number(Some(moved.now)),
         number(Some(moved.baseline)),
