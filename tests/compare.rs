@@ -89,6 +89,96 @@ fn conditions_are_compared_over_agings() {
     assert!(page.contains(verdict), "{verdict}");
 }
 
+#[test]
+fn matrix_is_aged_in_parts_and_put_together() {
+    needs!("ext4");
+    needs!("xfs");
+    let lab = Lab::new();
+    let line = "compare --matrix fs=ext4,xfs mkfs=-Obigalloc|-mreflink=0| mount=|noatime --size 320MiB --fullness 0.05 \
+                --overwrites 0.1 --agings 2 --repeat 1 --no-new-file";
+    for part in [1, 2] {
+        let said = lab.run(&format!("{line} --shard {part}/2 --work part-{part}"));
+        assert!(said.starts_with(&format!("part {part} of 2: 8 agings")), "{said}");
+        let left = std::fs::read_dir(lab.path().join(format!("part-{part}"))).unwrap();
+        let images =
+            left.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|of| of == "img"));
+        assert_eq!(images.count(), 0);
+    }
+    lab.nothing_left();
+    lab.run("store merge part-1 part-2 --into whole/senesce.db");
+    let compared = lab.json("compare --recorded --work whole");
+    let matrix = &compared["matrix"];
+    assert_eq!(matrix["facts"], serde_json::json!(["file system", "mkfs options", "mount options"]));
+    let cells = matrix["cells"].as_array().unwrap();
+    let values: Vec<String> = cells
+        .iter()
+        .map(|cell| {
+            cell["values"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|v| v.as_str().unwrap())
+                .collect::<Vec<_>>()
+                .join(";")
+        })
+        .collect();
+    // Neither knows the option of the other.
+    assert_eq!(
+        values,
+        [
+            "ext4;-Obigalloc;",
+            "ext4;-Obigalloc;noatime",
+            "ext4;;",
+            "ext4;;noatime",
+            "xfs;-mreflink=0;",
+            "xfs;-mreflink=0;noatime",
+            "xfs;;",
+            "xfs;;noatime"
+        ]
+    );
+    let effects = matrix["effects"].as_array().unwrap();
+    let noatime = effects.iter().find(|effect| effect["value"] == "noatime").unwrap();
+    assert_eq!(noatime["combinations"], 4);
+    assert_eq!(noatime["sides"][0]["ratio"]["n"], 2);
+    let table = lab.run("compare --recorded --work whole");
+    assert!(table.contains("mount options noatime") && table.contains("of 4"), "{table}");
+    // Nothing is aged again: all runs are those of the parts.
+    let runs = |compared: &Value| {
+        let pairs = compared["pairs"].as_array().unwrap().iter();
+        pairs.map(|pair| pair["run"].as_u64().unwrap()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let again = lab.json(&format!("{line} --work whole"));
+    assert_eq!((runs(&again).len(), runs(&again)), (16, runs(&compared)));
+    assert_eq!(lab.json("compare --recorded xfs-agrawal --work whole")["pairs"].as_array().unwrap().len(), 2);
+    lab.run("report --work whole -o page.html");
+    lab.nothing_left();
+}
+
+#[test]
+fn matrix_with_a_mistake_ages_nothing() {
+    needs!("ext4");
+    let lab = Lab::new();
+    for (line, said) in [
+        (
+            "--matrix fs=ext4 mkfs=-Obigaloc|",
+            "nothing in the matrix can be made with mkfs options \"-Obigaloc\"",
+        ),
+        (
+            "--matrix fs=ext4 mount=|noatimes",
+            "nothing in the matrix can be made with mount options \"noatimes\"",
+        ),
+        ("--matrix mkfs=-Obigalloc|", "--matrix needs file systems"),
+        ("--matrix fs=ext4 size=64MiB,96MiB --size 64MiB", "size is given twice"),
+        ("--matrix fs=ext4 fs=xfs", "fs is given twice"),
+        ("--matrix fs=ext4 colour=red", "no axis"),
+        ("--fs ext4 --shard 3/2", "must be PART/PARTS"),
+        ("--recorded", "contains no results"),
+        ("--recorded --fs ext4", "cannot be used with"),
+    ] {
+        lab.refused(&format!("compare {line} --work work"), said);
+    }
+}
+
 /// A file that is removed at the end, also of a failed test, and its directory with the last file in it.
 struct Removed(PathBuf);
 

@@ -304,13 +304,14 @@ mod soak {
         }
         let lab = Lab::new();
         let line = format!(
-            "compare --across kernel --kernel {},{} --fs ext4 --size 64MiB --overwrites 1 --repeat 1 --no-new-file --work work",
+            "compare --matrix fs=ext4 kernel={},{} --agings 1 --size 64MiB --overwrites 1 --repeat 1 --no-new-file --work work",
             kernels[0], kernels[1]
         );
         let compared = lab.json(&line);
         let pairs = compared["pairs"].as_array().unwrap();
         assert_eq!(pairs.len(), 2, "{compared}");
         assert_ne!(pairs[0]["kernel"], pairs[1]["kernel"]);
+        assert_eq!(compared["matrix"]["facts"], serde_json::json!(["kernel"]));
         let files = |pair: &serde_json::Value| pair["aged"]["files"].as_f64().unwrap();
         assert!(
             files(&pairs[0]) > 0.0 && files(&pairs[0]) == files(&pairs[1]),

@@ -119,6 +119,13 @@ impl Shard {
         let mine = experiments.into_iter().zip(part).filter(|(_, part)| part + 1 == self.number);
         Ok(mine.map(|(experiment, _)| experiment).collect())
     }
+
+    /// The items of this part: consecutive ones, so that what lies side by side in the list is mostly measured on one machine.
+    pub fn part_of<T>(self, items: Vec<T>) -> Vec<T> {
+        let end = |number: usize| items.len() * number / self.of;
+        let (begin, end) = (end(self.number - 1), end(self.number));
+        items.into_iter().take(end).skip(begin).collect()
+    }
 }
 
 impl std::str::FromStr for Shard {
@@ -191,6 +198,16 @@ mod tests {
             for part in &parts {
                 assert!(cost(part) <= whole / of as u64 + costliest, "{of}: {}", cost(part));
             }
+        }
+    }
+
+    #[test]
+    fn parts_of_a_list_cover_it_in_order() {
+        for of in [1, 3, 8, 20] {
+            let part = |number| Shard { number, of }.part_of((0..8).collect());
+            let parts: Vec<Vec<i32>> = (1..=of).map(part).collect();
+            assert_eq!(parts.concat(), (0..8).collect::<Vec<_>>());
+            assert!(parts.iter().all(|part| part.len() <= 8usize.div_ceil(of)), "{parts:?}");
         }
     }
 

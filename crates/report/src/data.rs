@@ -13,8 +13,8 @@ pub use experiment::{
 pub use measure::MeasureInfo;
 pub use tree::{Tree, TreeAt, TreeLevel};
 
-pub use results::{Estimate, Verdict, Words};
-pub use run::Headline;
+pub use results::{Estimate, Told, Verdict, Words};
+pub use run::{Cell, Effect, Headline, Matrix, Shift};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,6 +47,9 @@ pub struct Page {
     /// The comparisons compared with each other.
     #[serde(default)]
     pub contrasts: Vec<Contrast>,
+    /// What the comparisons differ in, if it is several facts.
+    #[serde(default)]
+    pub matrix: Option<Matrix>,
     /// The published figures that were reproduced, in display order.
     #[serde(default)]
     pub experiments: Vec<Experiment>,

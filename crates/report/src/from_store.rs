@@ -4,7 +4,7 @@ use crate::data::{self, MeasureInfo, OneAging, Page};
 use crate::{answer, from_experiment, from_metadata, from_series, from_tree, from_verify, method_rows};
 use results::measures::{self, Topic};
 use results::{Run, Store};
-use run::{Contrast, Differing, Error, Manifest, Means, Pair, ProfileResult, Replicates, SUBJECTS};
+use run::{Contrast, Differing, Error, Manifest, Matrix, Means, Pair, ProfileResult, Replicates, SUBJECTS};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use workload::Fit;
@@ -13,13 +13,9 @@ use workload::Fit;
 /// names, or of all without names. Agings with measurements at checkpoints are shown like experiments.
 pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page, Error> {
     let runs = store.runs()?;
-    let wanted = |run: &&Run| {
-        run.kind == "compare" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
-    };
-    let mut seen = HashSet::new();
-    let mut compared: Vec<&Run> =
-        runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)).collect();
-    compared.reverse();
+    let mut compared = run::last_compared(&runs);
+    compared.retain(|run| names.is_empty() || names.contains(&run.name));
+    let mut seen: HashSet<&String> = compared.iter().map(|run| &run.name).collect();
     let experiments = from_experiment::latest(&runs, names);
     let series = from_series::latest(store, &runs, names)?;
     let benchmarks = from_metadata::latest(store, &runs, names)?;
@@ -66,6 +62,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         measures: MeasureInfo::of(&comparisons, &shown),
         answer: answer::of(&conditions),
         contrasts: Contrast::of_all(&conditions).into_iter().map(contrast).collect(),
+        matrix: Matrix::of(&conditions).filter(Matrix::is_crossed),
         comparisons,
         experiments: shown,
     })

@@ -21,8 +21,8 @@ pub use pace::Pace;
 pub use partial_results::PartialResults;
 pub use progress::{Liveness, Progress, liveness};
 pub use stats::{
-    Correlation, Estimate, Interval, MeanAndDeviation, NEGLIGIBLE, Sample, Scale, Told, Verdict, Words,
-    bound_of_chance, correlation, mean_and_deviation, median_interval, spearman,
+    Correlation, Estimate, Interval, MeanAndDeviation, NEGLIGIBLE, Sample, Scale, TestedRatio, Told, Verdict,
+    Words, bound_of_chance, correlation, holm, mean_and_deviation, median_interval, spearman,
 };
 pub use store::{Measurement, MergeCounts, NewRun, Run, RunId, STORE_FILE, Store, StoreLocation};
 pub use watch::{IgnoreProgress, Watch};

@@ -2,12 +2,14 @@
 
 mod correlation;
 mod estimate;
+mod holm;
 mod mean;
 mod shift;
 mod verdict;
 
 pub use correlation::{Correlation, correlation, spearman};
-pub use estimate::{Estimate, Sample};
+pub use estimate::{Estimate, Sample, TestedRatio};
+pub use holm::holm;
 pub use mean::{MeanAndDeviation, mean_and_deviation};
 pub use shift::{Scale, bound_of_chance};
 pub use verdict::{Told, Verdict, Words};

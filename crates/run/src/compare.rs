@@ -4,8 +4,11 @@
 mod condition;
 mod discard;
 mod layout;
+mod makeable;
+mod matrix;
 mod pair;
 mod parallel;
+mod recorded;
 mod replicate;
 mod replicates;
 pub(crate) mod unaged;
@@ -13,8 +16,11 @@ pub(crate) mod unaged;
 pub(crate) use condition::names;
 pub use condition::{Condition, Differing, fact};
 pub use discard::discard;
+pub use makeable::makeable;
+pub use matrix::{Cell, Effect, Matrix, Shift};
 pub(crate) use pair::{Identity, median, ratio};
 pub use pair::{Pair, Side, compared_numbers};
+pub use recorded::last_compared;
 pub use replicate::replicate;
 pub use replicates::{Contrast, Headline, Means, Replicates};
 

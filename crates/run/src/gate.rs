@@ -8,7 +8,7 @@ mod judge;
 mod measured;
 mod recipe;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use baseline::{Baseline, LEAST_PAIRS, Learnt};
 pub use judge::{Judgement, Moved, Movement, Rules, Visible, judge, visible};

@@ -47,8 +47,8 @@ pub use age::{
 };
 pub use aged_pair::Subject;
 pub use compare::{
-    CompareSpec, Condition, Contrast, Differing, Headline, Means, Pair, Replicates, SUBJECTS, Side, compare,
-    compared_numbers, discard, fact, replicate,
+    Cell, CompareSpec, Condition, Contrast, Differing, Effect, Headline, Matrix, Means, Pair, Replicates,
+    SUBJECTS, Shift, Side, compare, compared_numbers, discard, fact, last_compared, makeable, replicate,
 };
 pub use compare_runs::{CHECKPOINTS, CheckpointRun, Compared, RunComparison, Stored, compare_runs};
 pub use error::{Error, interrupted, unless_interrupted};

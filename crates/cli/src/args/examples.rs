@@ -39,6 +39,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "senesce compare --fs ext4,xfs --agings 5 --size 1GiB",
             ),
             ("Compare options of mkfs", "senesce compare --fs ext4 --mkfs-opts= --mkfs-opts='-O ^flex_bg'"),
+            (
+                "Compare every combination of file system and mount option",
+                "senesce compare --matrix fs=ext4,xfs 'mount=|discard'",
+            ),
         ],
     ),
     (

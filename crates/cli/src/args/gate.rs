@@ -1,6 +1,6 @@
 //! Arguments of `senesce gate`.
 
-use super::measure::AGINGS;
+use super::compare::AGINGS;
 use super::{OnKernel, Reader, Work};
 use crate::units;
 use clap::Args;

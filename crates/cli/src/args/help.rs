@@ -89,6 +89,7 @@ const AGE: Groups = &[
 
 const COMPARE: Groups = &[
     (OPTIONS, &["names", "fs", "agings", "size", "profile", "repeat", "disk", "work", "resume", "json"]),
+    ("Matrices", &["matrix", "shard", "recorded"]),
     ("Aging", &["fullness", "overwrites", "churn", "seed", "mkfs_opts", "mount_opts", "name", "memory"]),
     ("Measuring", &["reader", "no_new_file"]),
     ("Virtual machines", &["across", "kernel", "modules"]),

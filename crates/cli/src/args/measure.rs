@@ -1,12 +1,11 @@
-//! Arguments of `senesce probe` and `senesce compare`.
+//! Arguments of `senesce probe`.
 
-use super::{HotFiles, MeasuringClock, Sequential, Work};
+use super::{HotFiles, MeasuringClock, Sequential};
 use crate::units;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use workload::Churn;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Reader {
@@ -134,104 +133,4 @@ pub struct Subject {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Args)]
-pub struct Compare {
-    /// Names of aged file systems [default: all in the work directory]
-    pub names: Vec<String>,
-    #[command(flatten)]
-    pub first: AgeFirst,
-    #[command(flatten)]
-    pub kernels: CompareKernels,
-    #[command(flatten)]
-    pub work: Work,
-    /// Cold scans of each side, averaged
-    ///
-    /// Only several agings give confidence intervals.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
-    pub repeat: u64,
-    /// Program that reads
-    #[arg(long, value_enum, default_value_t = Reader::Grep)]
-    pub reader: Reader,
-    /// Device model of the modelled times [default: the modelled disk it is on, or hdd-7200]
-    #[arg(long, value_name = "MODEL")]
-    pub disk: Option<String>,
-    /// Do not measure a new large file
-    #[arg(long)]
-    pub no_new_file: bool,
-    /// Finish an interrupted comparison
-    #[arg(long)]
-    pub resume: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// File systems to age before they are compared.
-#[derive(Args)]
-pub struct AgeFirst {
-    /// Age these file systems first, unless done before
-    #[arg(long, value_name = "KINDS", value_delimiter = ',', conflicts_with = "names")]
-    pub fs: Vec<String>,
-    /// Agings of each file system, with consecutive seeds
-    ///
-    /// The images of all but the first are removed.
-    #[arg(long, value_name = "N", requires = "fs", default_value_t = AGINGS, value_parser = clap::value_parser!(u64).range(1..=1000))]
-    pub agings: u64,
-    /// Options of mkfs; repeat it to compare several
-    #[arg(long, value_name = "OPTIONS", requires = "fs", allow_hyphen_values = true)]
-    pub mkfs_opts: Vec<String>,
-    /// Mount options, separated by commas; repeat it to compare several
-    #[arg(long, value_name = "OPTIONS", requires = "fs")]
-    pub mount_opts: Vec<String>,
-    /// Name of the file systems, to which what they differ in is appended [default: file system and profile]
-    #[arg(long, requires = "fs")]
-    pub name: Option<String>,
-    /// Size of each file system
-    #[arg(long, value_name = "SIZE", requires = "fs", value_parser = units::size)]
-    pub size: Option<u64>,
-    /// Profile: built-in name or TOML file
-    #[arg(long, value_name = "PROFILE", requires = "fs")]
-    pub profile: Option<String>,
-    /// Target fullness, as a share of the size
-    #[arg(long, value_name = "SHARE", requires = "fs", value_parser = units::share)]
-    pub fullness: Option<f64>,
-    /// Bytes to create, in multiples of the size
-    #[arg(long, value_name = "N", requires = "fs", value_parser = units::overwrites)]
-    pub overwrites: Option<f64>,
-    /// Change live files, in shares of the operations
-    #[arg(long, value_name = "SHARES", requires = "fs", value_parser = units::churn)]
-    pub churn: Option<Churn>,
-    /// Random seed of the first aging
-    #[arg(long, value_name = "N", requires = "fs")]
-    pub seed: Option<u64>,
-    /// Keep the images in memory (/dev/shm)
-    #[arg(long, requires = "fs")]
-    pub memory: bool,
-}
-
-/// Default number of agings under each condition. Between ext4 file systems of 400 MiB four find a difference of 20 % 99 times of 100, three 79
-/// times: two degrees of freedom are too few.
-pub(super) const AGINGS: u64 = 4;
-
-/// Kernels to age and compare on.
-#[derive(Args)]
-pub struct CompareKernels {
-    /// Compare the same file systems on several kernels
-    #[arg(long, value_enum, requires_all = ["fs", "kernel"])]
-    pub across: Option<Across>,
-    /// Kernel images to run on, in virtual machines
-    #[arg(long, value_name = "VMLINUZ", value_delimiter = ',', requires = "fs")]
-    pub kernel: Vec<PathBuf>,
-    /// Directories of their modules, in the same order
-    #[arg(long, value_name = "DIR", value_delimiter = ',', requires = "kernel")]
-    pub modules: Vec<PathBuf>,
-}
-
-/// Dimension of a comparison.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Across {
-    /// Kernels
-    Kernel,
 }

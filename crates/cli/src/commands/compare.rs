@@ -1,7 +1,8 @@
 //! `senesce compare`.
 
 mod across;
-mod first;
+pub mod first;
+mod matrix;
 
 use super::vm_dispatch;
 use crate::args::{self, Across, Compare};
@@ -9,8 +10,8 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
 use results::measures::{self, MODELLED_S_PER_GIB, Topic};
-use results::{Estimate, Measure};
-use run::{CompareSpec, Contrast, Headline, Manifest, Means, Pair, Replicates, Stage};
+use results::{Estimate, Measure, STORE_FILE, StoreLocation};
+use run::{CompareSpec, Contrast, Headline, Manifest, Matrix, Means, Pair, Replicates, Stage};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use vm::Kernel;
@@ -28,28 +29,63 @@ pub struct Compared<'a> {
     conditions: &'a [Replicates],
     /// The conditions compared with each other.
     contrasts: Vec<Contrast>,
+    /// The conditions by the facts that they differ in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matrix: Option<Matrix>,
     /// The comparisons of all agings.
     pairs: &'a [Pair],
 }
 
 impl<'a> Compared<'a> {
     pub fn of(conditions: &'a [Replicates], pairs: &'a [Pair]) -> Compared<'a> {
-        Compared { conditions, contrasts: Contrast::of_all(conditions), pairs }
+        let (contrasts, matrix) = (Contrast::of_all(conditions), Matrix::of(conditions));
+        Compared { conditions, contrasts, matrix, pairs }
     }
 }
 
 pub fn run(args: &Compare) -> Result<()> {
-    let named = if args.first.fs.is_empty() { named(args)? } else { Vec::new() };
+    let named = if args.ages_first() || args.recorded { Vec::new() } else { named(args)? };
     let pairs = match vm::guest_environment() {
+        _ if args.recorded => recorded(args)?,
         Some(guest) => compare_here(args, named, Some(&guest.kernel))?,
         None => compare_on_all_kernels(args, &named)?,
     };
     let conditions = Replicates::group(&pairs);
-    match (args.json, args.kernels.across) {
-        (true, _) => output::json(&Compared::of(&conditions, &pairs)),
-        (false, None) => show(&conditions),
-        (false, Some(Across::Kernel)) => across::show(&conditions),
+    if args.json {
+        return output::json(&Compared::of(&conditions, &pairs));
     }
+    if let Some(shard) = args.first.shard {
+        return output::line(&format!(
+            "part {} of {}: {} agings are compared; when all parts are, put them together with\n  senesce store \
+             merge PART… --into DIR/{STORE_FILE}\n  senesce compare --recorded --work DIR",
+            shard.number,
+            shard.of,
+            pairs.len()
+        ));
+    }
+    let is_matrix = args.recorded || !args.first.matrix.is_empty();
+    match (Matrix::of(&conditions), args.kernels.across) {
+        (Some(matrix), _) if is_matrix => matrix::show(&matrix),
+        (_, None) => show(&conditions),
+        (_, Some(Across::Kernel)) => across::show(&conditions),
+    }
+}
+
+/// The last comparison of each name in the store, or of those that are asked for, with or without their seeds.
+fn recorded(args: &Compare) -> Result<Vec<Pair>> {
+    let store = StoreLocation::of_work_dir(&args.work.work).open_existing()?;
+    let runs = store.runs()?;
+    let all = run::last_compared(&runs).into_iter().map(|run| Pair::load(&store, run));
+    let mut pairs = all.collect::<Result<Vec<_>, _>>()?;
+    let is = |name: &String, pair: &Pair| [&pair.name, &pair.name_without_seed()].contains(&name);
+    if let Some(missing) = args.names.iter().find(|name| !pairs.iter().any(|pair| is(name, pair))) {
+        bail!("{} has no comparison of {missing}", args.work.work.display());
+    }
+    pairs.retain(|pair| args.names.is_empty() || args.names.iter().any(|name| is(name, pair)));
+    if pairs.is_empty() {
+        bail!("{} has no comparisons; make some with `senesce compare --fs ext4`", args.work.work.display());
+    }
+    Ok(pairs)
 }
 
 /// Compares on each required kernel: in virtual machines, and here.
@@ -78,10 +114,17 @@ fn compare_here(args: &Compare, named: Vec<Manifest>, kernel: Option<&Kernel>) -
         resume: args.resume,
         command: super::command_line(),
     };
-    if args.first.fs.is_empty() {
+    if !args.ages_first() {
         return Ok(run::compare(&spec, &mut progress)?);
     }
-    Ok(run::replicate(&first::agings(args, kernel)?, &spec, true, &mut progress)?)
+    let mut agings = first::agings(args, kernel)?;
+    if !args.first.matrix.is_empty() {
+        agings = run::makeable(agings, &mut progress)?;
+    }
+    if let Some(shard) = args.first.shard {
+        agings = shard.part_of(agings);
+    }
+    Ok(run::replicate(&agings, &spec, true, &mut progress)?)
 }
 
 /// The manifests of the file systems to compare.

@@ -18,7 +18,13 @@ fn merge(from: &[String], into: &str, json: bool) -> Result<()> {
     let from: Vec<StoreLocation> = from.iter().map(|store| StoreLocation::parse(store)).collect();
     // Opens all sources first, so that a missing one fails before the target is created.
     let stores = from.iter().map(StoreLocation::open_existing).collect::<Result<Vec<_>, _>>()?;
-    let into = StoreLocation::parse(into).open()?;
+    let into = StoreLocation::parse(into);
+    if let StoreLocation::File(path) = &into
+        && let Some(dir) = path.parent()
+    {
+        std::fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
+    }
+    let into = into.open()?;
     let mut merged = Vec::new();
     for (at, store) in from.iter().zip(&stores) {
         merged.push((at, into.merge(store).with_context(|| format!("merging {at}"))?));

@@ -2,6 +2,7 @@
 //! virtual machine, a command always runs in place.
 
 use super::age::{self, absolute};
+use super::compare::first;
 use crate::args::{Age, Compare, Gate, OnKernel, ProbeKind};
 use crate::messages;
 use crate::progress::Progress;
@@ -87,7 +88,7 @@ pub fn for_age(args: &Age, name: &str) -> Result<Option<Dispatch>> {
 /// The virtual machines for a comparison, one for each kernel that aged a file system; `None` stands for this machine.
 pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Dispatch>>> {
     let work = absolute(&args.work.work)?;
-    if args.first.fs.is_empty() {
+    if !args.ages_first() {
         let mut kernels: Vec<_> = named.iter().map(|manifest| &manifest.volume.kernel).collect();
         kernels.sort();
         kernels.dedup();
@@ -103,14 +104,14 @@ pub fn for_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Disp
         };
         return kernels.into_iter().map(dispatch).collect();
     }
-    let kinds = args.first.fs.iter().map(|name| fs::find(name)).collect::<Result<Vec<_>, _>>()?;
+    let kinds = first::kinds(args)?.into_iter().map(fs::find).collect::<Result<Vec<_>, _>>()?;
     kinds.iter().try_for_each(|kind| fs::require_tools(*kind))?;
     let mut kernels: Vec<_> =
-        requested_kernels(&args.kernels.kernel, &args.kernels.modules)?.into_iter().map(Some).collect();
+        requested_kernels(&args.kernel_images(), &args.kernels.modules)?.into_iter().map(Some).collect();
     match (kernels.len(), args.kernels.across) {
         (0, None) => kernels.push(kernel_for(&kinds)?),
         (0 | 1, Some(_)) => bail!("--across kernel needs two or more kernels: give --kernel A,B"),
-        (2.., None) => bail!("several kernels need --across kernel"),
+        (2.., None) if args.first.matrix.is_empty() => bail!("several kernels need --across kernel"),
         _ => {}
     }
     let dispatch = |kernel| {

@@ -7,5 +7,6 @@ mod chromium;
 mod content;
 mod example;
 mod experiments;
+mod matrix;
 mod measures;
 mod trees;

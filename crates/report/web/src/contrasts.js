@@ -1,12 +1,12 @@
-// Conditions compared with each other directly, each with the one that differs least from it.
+// Conditions compared with each other directly, each with the one that differs least from it. A matrix tells more of many.
 
 import { el, section } from "./dom.js";
 import { charts, figureOf, SIDES } from "./figure.js";
 import { forest } from "./forest.js";
 import { spoken } from "./headline.js";
 
-export function contrasts({ contrasts: all }) {
-  if (all.length === 0) return null;
+export function contrasts({ contrasts: all, matrix }) {
+  if (all.length === 0 || matrix !== null) return null;
   const [first] = all;
   const same = all.every(({ aged }) => aged.how === first.aged.how);
   const row = ({ name, against, differing, ...of }) => ({

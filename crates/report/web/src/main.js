@@ -11,6 +11,7 @@ import { show } from "./figure.js";
 import { fit } from "./fit.js";
 import { NONE } from "./format.js";
 import { headline } from "./headline.js";
+import { matrix } from "./matrix.js";
 import { numbers } from "./numbers.js";
 import { raw } from "./raw.js";
 import { free, sizes } from "./spread.js";
@@ -39,7 +40,7 @@ function definitions(measures) {
 }
 
 // The figures of the comparisons: `first` what aging does, `rest` where it is seen.
-const FIRST = [headline, notes, contrasts, change, causes, sizes, free];
+const FIRST = [headline, notes, matrix, contrasts, change, causes, sizes, free];
 const REST = [trees, blocks, fit];
 
 function figures(page, parts) {

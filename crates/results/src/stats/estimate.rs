@@ -16,11 +16,33 @@ pub struct Sample {
 impl Sample {
     /// The ratio of the means, paired if both samples have the same seeds. `None` without values, or if one is not positive.
     pub fn ratio_to(&self, other: &Sample) -> Option<Estimate> {
+        self.test_against(other).map(|tested| tested.ratio)
+    }
+
+    /// The same ratio with the probability that chance makes it.
+    pub fn test_against(&self, other: &Sample) -> Option<TestedRatio> {
         if !self.seeds.is_empty() && self.seeds == other.seeds {
             let ratios = self.values.iter().zip(&other.values).map(|(of, to)| of / to);
-            return Estimate::geometric(&ratios.collect::<Vec<_>>());
+            return TestedRatio::geometric(&ratios.collect::<Vec<_>>());
         }
-        Estimate::ratio(&self.values, &other.values)
+        Some(Moments::of_ratio(&self.values, &other.values)?.tested())
+    }
+}
+
+/// A ratio of costs, and how likely chance alone makes one as far from 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TestedRatio {
+    /// The ratio.
+    pub ratio: Estimate,
+    /// The probability of a ratio as far from 1 in either direction if nothing differs, by Student's t distribution; `None` for a single aging.
+    pub p_value: Option<f64>,
+}
+
+impl TestedRatio {
+    /// The geometric mean of ratios of independent agings. `None` without values, or if one is not positive.
+    pub fn geometric(ratios: &[f64]) -> Option<TestedRatio> {
+        let tested = Moments::of(&logarithms(ratios)?)?.tested();
+        Some(TestedRatio { ratio: Estimate::geometric(ratios)?, ..tested })
     }
 }
 
@@ -41,14 +63,12 @@ pub struct Estimate {
 impl Estimate {
     /// The arithmetic mean with the interval of Student's t distribution. `None` without values, or if one is not finite.
     pub fn arithmetic(values: &[f64]) -> Option<Estimate> {
-        let sample = Moments::of(values)?;
-        Some(sample.estimate(sample.n - 1.0, |end| end))
+        Some(Moments::of(values)?.estimate(|end| end))
     }
 
     /// The geometric mean with the interval of Student's t distribution for the logarithms. `None` without values, or if one is not positive.
     pub fn geometric(values: &[f64]) -> Option<Estimate> {
-        let sample = Moments::of(&logarithms(values)?)?;
-        let estimate = sample.estimate(sample.n - 1.0, f64::exp);
+        let estimate = Moments::of(&logarithms(values)?)?.estimate(f64::exp);
         // The logarithm would round a single value.
         Some(if let [one] = values { Estimate { mean: *one, ..estimate } } else { estimate })
     }
@@ -56,13 +76,7 @@ impl Estimate {
     /// The ratio of two geometric means of independent samples with the interval of Welch (1947), which lets their variances differ.
     /// [`Estimate::n`] is the size of the smaller sample.
     pub fn ratio(of: &[f64], to: &[f64]) -> Option<Estimate> {
-        let (a, b) = (Moments::of(&logarithms(of)?)?, Moments::of(&logarithms(to)?)?);
-        let [va, vb] = [&a, &b].map(|sample| sample.error.powi(2));
-        let degrees = (va + vb).powi(2) / (va.powi(2) / (a.n - 1.0) + vb.powi(2) / (b.n - 1.0));
-        // Two constant samples: the interval is a point, whatever the degrees of freedom.
-        let degrees = if va + vb == 0.0 { a.n.min(b.n) - 1.0 } else { degrees };
-        let both = Moments { mean: a.mean - b.mean, error: (va + vb).sqrt(), n: a.n.min(b.n) };
-        Some(both.estimate(degrees, f64::exp))
+        Some(Moments::of_ratio(of, to)?.estimate(f64::exp))
     }
 
     /// Both ends, if there is an interval.
@@ -80,6 +94,8 @@ struct Moments {
     mean: f64,
     error: f64,
     n: f64,
+    /// Degrees of freedom of the error.
+    degrees: f64,
 }
 
 impl Moments {
@@ -90,16 +106,40 @@ impl Moments {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Some(Moments { mean, error: (squares / (n - 1.0).max(1.0) / n).sqrt(), n })
+        Some(Moments { mean, error: (squares / (n - 1.0).max(1.0) / n).sqrt(), n, degrees: n - 1.0 })
     }
 
-    fn estimate(&self, degrees: f64, scale: impl Fn(f64) -> f64) -> Estimate {
-        let margin = (self.n > 1.0 && degrees > 0.0).then(|| {
-            let students = StudentsT::new(0.0, 1.0, degrees).expect("there are degrees of freedom");
-            students.inverse_cdf(1.0 - (1.0 - CONFIDENCE) / 2.0) * self.error
-        });
+    /// The difference of the logarithms of two independent samples, by Welch (1947).
+    fn of_ratio(of: &[f64], to: &[f64]) -> Option<Moments> {
+        let (a, b) = (Moments::of(&logarithms(of)?)?, Moments::of(&logarithms(to)?)?);
+        let [va, vb] = [&a, &b].map(|sample| sample.error.powi(2));
+        let degrees = (va + vb).powi(2) / (va.powi(2) / a.degrees + vb.powi(2) / b.degrees);
+        // Two constant samples: the interval is a point, whatever the degrees of freedom.
+        let degrees = if va + vb == 0.0 { a.degrees.min(b.degrees) } else { degrees };
+        Some(Moments { mean: a.mean - b.mean, error: (va + vb).sqrt(), n: a.n.min(b.n), degrees })
+    }
+
+    /// Student's t distribution; `None` for a single value.
+    fn students(&self) -> Option<StudentsT> {
+        let is_known = self.n > 1.0 && self.degrees > 0.0;
+        is_known.then(|| StudentsT::new(0.0, 1.0, self.degrees).expect("there are degrees of freedom"))
+    }
+
+    fn estimate(&self, scale: impl Fn(f64) -> f64) -> Estimate {
+        let margin =
+            self.students().map(|students| students.inverse_cdf(1.0 - (1.0 - CONFIDENCE) / 2.0) * self.error);
         let end = |sign: f64| margin.map(|margin| scale(self.mean + sign * margin));
         Estimate { mean: scale(self.mean), low: end(-1.0), high: end(1.0), n: self.n as u64 }
+    }
+
+    /// The ratio of which these are the moments of the logarithm.
+    fn tested(&self) -> TestedRatio {
+        let p_value = |students: StudentsT| match self.error {
+            0.0 if self.mean == 0.0 => 1.0,
+            0.0 => 0.0,
+            error => 2.0 * students.cdf(-(self.mean / error).abs()),
+        };
+        TestedRatio { ratio: self.estimate(f64::exp), p_value: self.students().map(p_value) }
     }
 }
 
@@ -150,6 +190,25 @@ mod tests {
         assert!((paired.low.unwrap() - 2.0).abs() < 1e-9, "{paired:?}");
         let unpaired = of.ratio_to(&sample(to.values.as_slice().try_into().unwrap(), [4, 5, 6])).unwrap();
         assert!(unpaired.low.unwrap() < 0.6 && (unpaired.mean - 2.0).abs() < 1e-9, "{unpaired:?}");
+    }
+
+    #[test]
+    fn p_values_match_published_quantiles() {
+        let p_value = |ratios: &[f64]| TestedRatio::geometric(ratios).unwrap().p_value;
+        // The mean of the logarithms is 4.3027 standard errors from 0: 5 % for 2 degrees of freedom.
+        let (mean, spread) = (4.3027 / 3f64.sqrt(), 1.0);
+        let at = [mean - spread, mean, mean + spread].map(f64::exp);
+        close(p_value(&at), 0.05);
+        close(p_value(&at.map(f64::recip)), 0.05);
+        assert_eq!(
+            (p_value(&[1.0, 1.0]), p_value(&[2.0, 2.0]), p_value(&[2.0])),
+            (Some(1.0), Some(0.0), None)
+        );
+        // Welch, equal variances and sizes: t = 2.7764 for 4 degrees of freedom.
+        let shift = 2.7764 * (2f64 / 3.0).sqrt();
+        let sample =
+            |by: f64| Sample { values: [-1.0, 0.0, 1.0].map(|v| f64::exp(v + by)).into(), seeds: vec![] };
+        close(sample(shift).test_against(&sample(0.0)).unwrap().p_value, 0.05);
     }
 
     #[test]

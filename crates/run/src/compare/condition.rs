@@ -4,7 +4,7 @@ use super::CONDITION_PARAMETERS;
 use crate::facts::flatten;
 use crate::manifest::{AgedBy, Manifest};
 use digest::Digest;
-use fact::{FILE_SYSTEM, KERNEL, MKFS_OPTIONS, MOUNT_OPTIONS, VERSION};
+use fact::{DIGEST, FILE_SYSTEM, FULLNESS, KERNEL, MKFS_OPTIONS, MOUNT_OPTIONS, PROFILE, VERSION};
 use results::Run;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +26,12 @@ pub mod fact {
     pub const MOUNT_OPTIONS: &str = "mount options";
     /// The kernel release.
     pub const KERNEL: &str = "kernel";
+    /// Name of the profile.
+    pub const PROFILE: &str = "profile";
+    /// Digest of the profile.
+    pub const DIGEST: &str = "digest of the profile";
+    /// Target fullness.
+    pub const FULLNESS: &str = "fullness";
 }
 
 /// A fact that differs between two conditions.
@@ -59,9 +65,9 @@ impl Condition {
             let profile = serde_json::to_string(&conditions.profile).expect("plain data");
             let digest = Digest::of(profile.as_bytes()).to_string();
             facts.extend([
-                ("profile", conditions.profile.name.clone()),
-                ("digest of the profile", digest[..8].to_owned()),
-                ("fullness", conditions.fullness.to_string()),
+                (PROFILE, conditions.profile.name.clone()),
+                (DIGEST, digest[..8].to_owned()),
+                (FULLNESS, conditions.fullness.to_string()),
                 ("overwrites", conditions.overwrites.map_or_else(|| "least".to_owned(), |n| n.to_string())),
                 ("method", text(&conditions.method)),
             ]);
@@ -86,19 +92,23 @@ impl Condition {
         Condition(facts)
     }
 
+    /// The value of a fact; empty if there is none.
+    pub fn value(&self, fact: &str) -> &str {
+        self.0.iter().find(|(name, _)| name == fact).map_or("", |(_, value)| value)
+    }
+
     /// The facts that differ, those of this condition first.
     pub fn differing(&self, other: &Condition) -> Vec<Differing> {
-        let value = |of: &Condition, fact: &str| {
-            of.0.iter().find(|(name, _)| name == fact).map(|(_, value)| value.clone()).unwrap_or_default()
-        };
         let mut names: Vec<&String> = self.0.iter().map(|(name, _)| name).collect();
         for (name, _) in &other.0 {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
-        let both =
-            |fact: &String| Differing { fact: fact.clone(), values: [self, other].map(|of| value(of, fact)) };
+        let both = |fact: &String| Differing {
+            fact: fact.clone(),
+            values: [self, other].map(|of| of.value(fact).to_owned()),
+        };
         let mut differing: Vec<Differing> =
             names.into_iter().map(both).filter(|of| of.values[0] != of.values[1]).collect();
         // Each file system has versions of its own.

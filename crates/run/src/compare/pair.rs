@@ -99,6 +99,11 @@ impl Pair {
         Ok(pair)
     }
 
+    /// The name that all agings have that differ in their seeds alone.
+    pub fn name_without_seed(&self) -> String {
+        without_seed(&self.name, self.seed)
+    }
+
     /// The value of a measure of the aged side over that of the unaged side. `None` if one is missing, if the unaged one is zero, and for times
     /// measured on different disks.
     pub fn ratio(&self, measure: &Measure) -> Option<f64> {

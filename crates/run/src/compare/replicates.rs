@@ -77,7 +77,7 @@ impl Replicates {
     pub fn group(pairs: &[Pair]) -> Vec<Replicates> {
         let mut groups: Vec<(String, BTreeMap<u64, Pair>)> = Vec::new();
         for pair in pairs {
-            let name = without_seed(&pair.name, pair.seed);
+            let name = pair.name_without_seed();
             let same = |(other, of): &&mut (String, BTreeMap<u64, Pair>)| {
                 *other == name && of.values().all(|other| other.condition == pair.condition)
             };
@@ -169,14 +169,15 @@ fn modelled_disk(pairs: &[Pair]) -> &str {
 }
 
 /// A scan cost that can sum up a comparison.
-struct Cost {
-    measure: Measure,
-    how: String,
+pub(super) struct Cost {
+    pub measure: Measure,
+    /// How it was found, as in [`Headline::how`].
+    pub how: String,
     is_modelled: bool,
 }
 
 /// The scan costs that can sum up these comparisons, the best first. A scan without reads is modelled from extent maps.
-fn costs(pairs: &[Pair]) -> Vec<Cost> {
+pub(super) fn costs(pairs: &[Pair]) -> Vec<Cost> {
     let disk = modelled_disk(pairs);
     let hdd = "on a modelled 7200 rpm disk";
     let mut costs = vec![

@@ -41,6 +41,7 @@ pub fn page() -> Page {
             aged: headline(measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk", 1.8),
             unaged: headline(measures::MODELLED_HDD_S_PER_GIB, "on a modelled 7200 rpm disk", 1.01),
         }],
+        matrix: None,
         experiments,
         notes: vec!["This is an example: every number on this page is invented.".into()],
     }
