@@ -2,6 +2,7 @@
 
 use crate::error::{Error, IoContext};
 use crate::image::read_data;
+use crate::zeros::zeros;
 use digest::Digest;
 use sha2::{Digest as _, Sha256};
 use std::io::{self, Seek as _, SeekFrom};
@@ -27,8 +28,6 @@ pub(crate) struct Digesting {
     at: u64,
 }
 
-static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
-
 impl Digesting {
     /// Adds data at offset `at`, which is not before the end of the previous data.
     pub fn add(&mut self, at: u64, data: &[u8]) -> io::Result<()> {
@@ -46,8 +45,8 @@ impl Digesting {
 
     fn zeros_to(&mut self, end: u64) {
         while self.at < end {
-            let now = (end - self.at).min(ZEROS.len() as u64);
-            self.digest.update(&ZEROS[..now as usize]);
+            let now = (end - self.at).min(zeros().len() as u64);
+            self.digest.update(&zeros()[..now as usize]);
             self.at += now;
         }
     }

@@ -36,6 +36,7 @@ mod served_mount;
 mod setting;
 mod tool;
 mod uuid;
+mod zeros;
 
 pub use block_device::{BCACHEFS_MAGIC, BETREE_MAGIC, BlockDevice};
 pub use cache::{CacheResidency, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};

@@ -22,6 +22,7 @@ use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
 use crate::image::read_data;
 use crate::model::{FlashState, Model, SharedFtl, lock};
+use crate::zeros::zeros;
 use digest::Digest;
 use std::fs::File;
 use std::io;
@@ -33,9 +34,6 @@ pub const CHUNK_BYTES: usize = 64 << 10;
 
 /// Name of the file with the model.
 const MODEL: &str = "model.toml";
-
-/// The contents of a discarded or never written part of a disk; no request is longer.
-static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
 /// A store that this process uses exclusively.
 #[derive(Debug)]
@@ -165,9 +163,9 @@ impl Store {
             HOLE => next == HOLE,
             _ => next == chunk + 1 + i as u32,
         };
-        if pieces.enumerate().all(in_row) && (chunk != HOLE || len <= ZEROS.len()) {
+        if pieces.enumerate().all(in_row) && (chunk != HOLE || len <= zeros().len()) {
             return if chunk == HOLE {
-                Ok(&ZEROS[..len])
+                Ok(&zeros()[..len])
             } else {
                 self.chunks.read(chunk, first.within, len)
             };
@@ -245,7 +243,7 @@ impl Store {
                 continue;
             }
             if piece.len < CHUNK_BYTES {
-                self.overwrite(&piece, &ZEROS[..piece.len])?;
+                self.overwrite(&piece, &zeros()[..piece.len])?;
                 continue;
             }
             self.map.set(piece.part, HOLE)?;
@@ -392,7 +390,7 @@ impl Store {
                     bytes.fill(0);
                 }
                 let now = if chunk == HOLE {
-                    &ZEROS[..piece.len]
+                    &zeros()[..piece.len]
                 } else {
                     self.chunks.read(chunk, piece.within, piece.len)?
                 };
