@@ -166,7 +166,8 @@ mod tests {
                 let line = line.trim_start_matches("source <(").trim_end_matches(')');
                 let line = line
                     .replace("bench fileserver", "bench personality fileserver")
-                    .replace("'-O ^flex_bg'", "-O");
+                    .replace("'-O ^flex_bg'", "-O")
+                    .replace('\'', "");
                 if let Err(error) = program.try_get_matches_from_mut(line.split_whitespace()) {
                     panic!("{line}: {error}");
                 }
