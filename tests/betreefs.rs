@@ -81,7 +81,8 @@ fn user_operations_persist() {
     lab.refused_with("betreefs check disk.img", "another process has it open");
     let make = "mkdir -p a/b; for i in $(seq 200); do echo $i > a/b/$i; done; mv a/b a/c; rm a/c/1??; \
                 ln a/c/1 hard; ln -s a/c/2 soft; mkfifo pipe; chmod 640 a/c/3; chown 7:8 a/c/3; touch -d @1.5 a/c/4; \
-                truncate -s 5T sparse; echo end >> sparse; mkdir gone; rmdir gone; cp -r a copy; diff -r a copy";
+                touch -d @-0.25 a/c/5; \
+                truncate -s 5T sparse; echo end >> sparse; mkdir gone; rmdir gone; cp -a a copy; diff -r a copy";
     shell(&dir, make);
     let name = vec![0xff; 255];
     let odd = dir.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&name));
@@ -116,6 +117,11 @@ fn user_operations_persist() {
     assert_eq!((three.permissions().mode() & 0o777, three.uid(), three.gid()), (0o640, 7, 8));
     let four = std::fs::metadata(dir.join("a/c/4")).unwrap();
     assert_eq!((four.mtime(), four.mtime_nsec()), (1, 500_000_000));
+    // The copy kept what it was given.
+    for five in ["a/c/5", "copy/c/5"] {
+        let five = std::fs::metadata(dir.join(five)).unwrap();
+        assert_eq!((five.mtime(), five.mtime_nsec()), (-1, 750_000_000));
+    }
     assert_eq!(std::fs::metadata(dir.join("hard")).unwrap().nlink(), 2);
     assert_eq!(std::fs::read_to_string(dir.join("soft")).unwrap(), "2\n");
     let sparse = std::fs::metadata(dir.join("sparse")).unwrap();

@@ -42,6 +42,20 @@ struct Shard {
     loading: HashSet<Name>,
 }
 
+/// The mark that a thread loads an item, for which others wait until it is dropped: at the end, after an error, or in a panic.
+#[derive(Debug)]
+pub(crate) struct Loading<'a> {
+    guarded: &'a Guarded,
+    name: Name,
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.guarded.shard.lock().loading.remove(&self.name);
+        self.guarded.loaded.notify_all();
+    }
+}
+
 #[derive(Debug, Default)]
 struct Guarded {
     shard: Mutex<Shard>,
@@ -146,25 +160,18 @@ impl Cache {
             guarded.loaded.wait(&mut shard);
         }
         drop(shard);
-        let loaded = load();
-        if let Ok(item) = &loaded {
-            self.put(name, item.clone());
-        }
-        self.end_loading(name);
-        loaded
+        let _loading = Loading { guarded, name };
+        let item = load()?;
+        self.put(name, item.clone());
+        Ok(item)
     }
 
-    /// Marks `name` as loading; returns false if it is cached or already loading.
-    pub fn begin_loading(&self, name: Name) -> bool {
-        let mut shard = self.shard(name).shard.lock();
-        !shard.items.contains_key(&name) && shard.loading.insert(name)
-    }
-
-    /// Ends the loading that [`begin_loading`](Self::begin_loading) started, whether it succeeded or not.
-    pub fn end_loading(&self, name: Name) {
+    /// Marks `name` as loading, unless it is cached or already loading.
+    pub fn begin_loading(&self, name: Name) -> Option<Loading<'_>> {
         let guarded = self.shard(name);
-        guarded.shard.lock().loading.remove(&name);
-        guarded.loaded.notify_all();
+        let mut shard = guarded.shard.lock();
+        let mine = !shard.items.contains_key(&name) && shard.loading.insert(name);
+        mine.then(|| Loading { guarded, name })
     }
 
     /// Adds an item that is in use, within the budget.

@@ -1,6 +1,7 @@
 //! Errors of a store. A message says what failed, where, why, and what to do.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// An error of a store.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -62,6 +63,11 @@ pub enum Error {
         /// Bytes to write.
         bytes: u64,
     },
+    /// A thread of the store, or a caller that wrote for others, panicked; nothing has been written since.
+    #[error(
+        "a panic while {0}, which is a defect of this program; its message is on standard error. Open the store again"
+    )]
+    Panicked(&'static str),
     /// A write failed earlier; nothing has been written since.
     #[error("the store is read-only since an error: {0}; repair the disk and open it again")]
     ReadOnly(String),
@@ -76,6 +82,11 @@ impl Error {
     pub(crate) fn damaged(what: &'static str, offset: u64, why: impl Into<String>) -> Self {
         Self::Damaged { what, offset, why: why.into() }
     }
+}
+
+/// Runs `work`, for which others wait: a panic is an error for them all. What `work` changed must not be used after an error.
+pub(crate) fn catch_panic<T>(doing: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::Panicked(doing)))
 }
 
 /// The result of a store operation.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::aligned::Aligned;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, catch_panic};
 use crate::node::{Key, Link};
 use crate::pointer::Pointer;
 use crate::run::Run;
@@ -87,7 +87,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         if stop {
             return;
         }
-        if let Err(error) = turn(shared, tail, purge, close) {
+        if let Err(error) = catch_panic("writing the tree", || turn(shared, tail, purge, close)) {
             shared.fail(error);
             continue;
         }

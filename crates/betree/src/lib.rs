@@ -64,6 +64,6 @@ pub use error::{Error, Result};
 pub use params::{Options, Params};
 pub use scan::Scan;
 pub use stat::{LevelStat, Stat, free_extents, stat};
-pub use storage::{CrashStorage, FileStorage, MemoryStorage, PowerCut, Storage};
+pub use storage::{CrashStorage, FailingStorage, Failure, FileStorage, MemoryStorage, PowerCut, Storage};
 pub use store::Store;
 pub use view::Snapshot;

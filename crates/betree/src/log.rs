@@ -16,7 +16,7 @@ pub(crate) use recover::{inspect, recover};
 use crate::aligned::AlignedBuffer;
 use crate::batch::Batch;
 use crate::codec::{get_u32, get_u64};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, catch_panic};
 use crate::params::SECTOR;
 use crate::storage::Storage;
 use crate::sum::{Uuid, seed, sum};
@@ -244,13 +244,14 @@ impl Log {
         let end = state.closed.first().map_or(state.open.first, |next| next.first);
         let mut buffer = std::mem::take(&mut state.buffer);
         state.busy = true;
-        let done = MutexGuard::unlocked(state, || {
+        let write = || {
             let written = self.write(waiting, &mut buffer)?;
             if flush {
                 self.storage.flush().map_err(|e| Error::io("flushing the log after", 0, 0, &e))?;
             }
             Ok(written)
-        });
+        };
+        let done = MutexGuard::unlocked(state, || catch_panic("writing the log", write));
         state.busy = false;
         state.buffer = buffer;
         match done {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::aligned::{Pool, PooledBuffer, SharedBuffer};
-use crate::cache::{Cache, Item, Name};
+use crate::cache::{Cache, Item, Loading, Name};
 use crate::error::{Error, Result};
 use crate::node::{Entry, Link, Node, Part, PartPlace};
 use crate::node_format::Layout;
@@ -77,28 +77,25 @@ impl Pager {
         if wanted.level == 0 || self.cache.get((wanted.at, wanted.birth)).is_some() {
             return;
         }
-        let near: Vec<&Pointer> = node
+        let near: Vec<(&Pointer, Loading<'_>)> = node
             .entries
             .iter()
             .filter_map(|entry| match &entry.child {
                 Link::Disk(pointer) if pointer.at / NEAR == wanted.at / NEAR => Some(pointer),
                 _ => None,
             })
-            .filter(|pointer| self.cache.begin_loading((pointer.at, pointer.birth)))
+            .filter_map(|pointer| Some((pointer, self.cache.begin_loading((pointer.at, pointer.birth))?)))
             .collect();
-        let start = near.iter().map(|pointer| pointer.at).min();
-        let end = near.iter().map(|pointer| pointer.at + u64::from(pointer.header)).max();
+        let start = near.iter().map(|(pointer, _)| pointer.at).min();
+        let end = near.iter().map(|(pointer, _)| pointer.at + u64::from(pointer.header)).max();
         if let (Some(start), Some(end)) = (start, end)
             && let Ok(bytes) = self.read(start, (end - start) as usize)
         {
-            for pointer in &near {
+            for (pointer, _loading) in &near {
                 if let Ok(node) = self.layout.decode(pointer, &bytes[(pointer.at - start) as usize..]) {
                     self.cache.put((pointer.at, pointer.birth), Item::Header(Arc::new(node)));
                 }
             }
-        }
-        for pointer in near {
-            self.cache.end_loading((pointer.at, pointer.birth));
         }
     }
 
@@ -143,20 +140,24 @@ impl Pager {
 
     /// Adds parts that one request read from `start` on to the cache, and ends their loading one by one, as a reader may wait for the first. They
     /// share the buffer if they fill most of it.
-    fn put_parts(&self, places: &[PartPlace], start: u64, bytes: PooledBuffer) -> Result<()> {
-        let used = places.iter().map(|place| place.bytes as usize).sum();
+    fn put_parts(
+        &self,
+        places: Vec<(PartPlace, Loading<'_>)>,
+        start: u64,
+        bytes: PooledBuffer,
+    ) -> Result<()> {
+        let used = places.iter().map(|(place, _)| place.bytes as usize).sum();
         let common = SharedBuffer::of(bytes, used, &self.cache.gauge);
         let mut done = Ok(());
-        for place in places {
+        for (place, _loading) in places {
             let at = (place.at - start) as usize;
             let run = match &common {
                 Ok(common) => {
-                    self.parse_in(place, Bytes::Part(Arc::clone(common), at..at + place.bytes as usize))
+                    self.parse_in(&place, Bytes::Part(Arc::clone(common), at..at + place.bytes as usize))
                 }
-                Err(bytes) => self.parse(place, &bytes[at..]),
+                Err(bytes) => self.parse(&place, &bytes[at..]),
             };
-            let put = run.map(|run| self.cache.put_ahead(name(place), Item::Run(Arc::new(run))));
-            self.cache.end_loading(name(place));
+            let put = run.map(|run| self.cache.put_ahead(name(&place), Item::Run(Arc::new(run))));
             done = done.and(put);
         }
         done
@@ -206,24 +207,17 @@ impl Pager {
     /// Reads parts of a node into the cache, with one request from the first to the last missing one. Returns the bytes read.
     pub fn prefetch(&self, node: &Node, range: Range<usize>) -> Result<usize> {
         let wanted = self.begin_loading(&node.entries[range]);
-        let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else { return Ok(0) };
-        let bytes = (last.at - first.at) as usize + last.bytes as usize;
-        match self.read(first.at, bytes) {
-            Ok(bytes) => {
-                let len = bytes.len();
-                self.put_parts(&wanted, first.at, bytes).map(|()| len)
-            }
-            Err(error) => {
-                wanted.iter().for_each(|place| self.cache.end_loading(name(place)));
-                Err(error)
-            }
-        }
+        let (Some((first, _)), Some((last, _))) = (wanted.first(), wanted.last()) else { return Ok(0) };
+        let start = first.at;
+        let bytes = self.read(start, (last.at - start) as usize + last.bytes as usize)?;
+        let len = bytes.len();
+        self.put_parts(wanted, start, bytes).map(|()| len)
     }
 
     /// Marks the parts that are neither cached nor loading as loading, and returns them.
-    fn begin_loading(&self, entries: &[Entry]) -> Vec<PartPlace> {
+    fn begin_loading(&self, entries: &[Entry]) -> Vec<(PartPlace, Loading<'_>)> {
         let place = |entry: &Entry| match entry.part {
-            Part::Disk(place) if self.cache.begin_loading(name(&place)) => Some(place),
+            Part::Disk(place) => Some((place, self.cache.begin_loading(name(&place))?)),
             _ => None,
         };
         entries.iter().filter_map(place).collect()
@@ -248,20 +242,17 @@ impl Pager {
     /// Reads a whole node into the cache with one request; if its header is cached, only the parts below `to`.
     pub fn prefetch_node(&self, pointer: &Pointer, to: Option<&[u8]>) -> Result<()> {
         let own = (pointer.at, pointer.birth);
-        if !self.cache.begin_loading(own) {
+        let Some(loading) = self.cache.begin_loading(own) else {
             let node = self.header(pointer)?;
             let end = to.map_or(node.entries.len(), |to| node.entries.partition_point(|e| &*e.key < to));
             return self.prefetch(&node, 0..end).map(drop);
-        }
-        let read = self.read(pointer.at, pointer.bytes as usize).and_then(|bytes| {
-            let node = self.layout.decode(pointer, &bytes)?;
-            let wanted = self.begin_loading(&node.entries);
-            self.cache.put(own, Item::Header(Arc::new(node)));
-            Ok((wanted, bytes))
-        });
-        self.cache.end_loading(own);
-        let (wanted, bytes) = read?;
-        self.put_parts(&wanted, pointer.at, bytes)
+        };
+        let bytes = self.read(pointer.at, pointer.bytes as usize)?;
+        let node = self.layout.decode(pointer, &bytes)?;
+        let wanted = self.begin_loading(&node.entries);
+        self.cache.put(own, Item::Header(Arc::new(node)));
+        drop(loading);
+        self.put_parts(wanted, pointer.at, bytes)
     }
 
     /// Evicts the parts of a node, except for those used more than once.

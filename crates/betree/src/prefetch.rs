@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::error::Result;
+use crate::error::{Result, catch_panic};
 use crate::node::Link;
 use crate::pager::Pager;
 use crate::pointer::Pointer;
@@ -92,7 +92,7 @@ fn run(shared: &Weak<Shared>) {
     while let Some((leaf, version, to)) = shared.prefetcher.next() {
         if let Some(_held) = version.upgrade() {
             // The scan meets the error when it reads the node itself.
-            let _ = read(&shared.pager, &leaf, to.as_deref());
+            let _ = catch_panic("reading ahead", || read(&shared.pager, &leaf, to.as_deref()));
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The storage below a store: a few operations that any random-access device provides.
 
 mod crash;
+mod failing;
 mod file;
 mod memory;
 
 use std::io;
 
 pub use crash::{CrashStorage, PowerCut};
+pub use failing::{FailingStorage, Failure};
 pub use file::FileStorage;
 pub use memory::MemoryStorage;
 

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use parking_lot::{Condvar, Mutex};
 
 use crate::aligned::PooledBuffer;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, catch_panic};
 use crate::memory::{Charge, Gauge};
 use crate::storage::Storage;
 
@@ -120,9 +120,13 @@ impl Inner {
             // After a failure nothing more is written: no checkpoint will use it.
             if state.failed.is_none() {
                 drop(state);
-                let written = self.storage.write_at(&job.bytes, job.at);
+                let write = || {
+                    let written = self.storage.write_at(&job.bytes, job.at);
+                    written.map_err(|e| Error::io("writing", job.at, job.bytes.len(), &e))
+                };
+                let written = catch_panic("writing a node", write);
                 state = self.state.lock();
-                state.failed = written.err().map(|e| Error::io("writing", job.at, job.bytes.len(), &e));
+                state.failed = written.err();
             }
             state.jobs.pop_front();
             self.changed.notify_all();

@@ -291,19 +291,35 @@ impl Fs {
             if self.store.free_bytes() >= needed {
                 break;
             }
-            let much =
-                self.freed.load(Relaxed) + self.store.buffered_bytes() >= self.store.capacity_bytes() / MUCH;
             let time = looks == 0 && looked.is_none_or(|at| at.elapsed() >= self.look_again);
-            if !(time || much && looks < LOOKS) {
+            if !(time || self.may_reclaim() && looks < LOOKS) {
                 return fail(libc::ENOSPC);
             }
             looks += 1;
-            self.freed.store(0, Relaxed);
-            // Messages in buffers may need less space than they seem to, or free some. Another thread may take it first: then search again.
-            self.store.reclaim()?;
-            *looked = Some(Instant::now());
+            // Another thread may take what is found first: then search again.
+            self.reclaim(&mut looked)?;
         }
         self.write_batch(batch)
+    }
+
+    /// Searches for free space if enough was deleted since the last search.
+    pub(crate) fn reclaim_deleted(&self) -> Result<()> {
+        let mut looked = self.looked.lock();
+        if self.may_reclaim() { self.reclaim(&mut looked) } else { Ok(()) }
+    }
+
+    /// Whether so much was deleted, or is in buffers, since the last search for free space that another one may find some.
+    fn may_reclaim(&self) -> bool {
+        let pending = self.freed.load(Relaxed) + self.store.buffered_bytes();
+        !self.read_only && pending >= self.store.capacity_bytes() / MUCH
+    }
+
+    /// Flushes messages in buffers, which may need less space than they seem to, or free some.
+    fn reclaim(&self, looked: &mut Option<Instant>) -> Result<()> {
+        self.freed.store(0, Relaxed);
+        self.store.reclaim()?;
+        *looked = Some(Instant::now());
+        Ok(())
     }
 
     /// Writes a batch.

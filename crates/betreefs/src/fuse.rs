@@ -373,7 +373,10 @@ impl Filesystem for Served {
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         const UNIT: u64 = 4096;
-        let space = self.fs.statfs();
+        let space = match self.fs.statfs() {
+            Ok(space) => space,
+            Err(error) => return reply.error(self.errno(&error)),
+        };
         // There is no inode table: the limit is the free space.
         let (files, free) = (space.total_bytes / UNIT, space.available_bytes / UNIT);
         reply.statfs(

@@ -9,6 +9,9 @@ use crate::inode::State;
 use crate::key;
 use crate::record::{Record, Time};
 
+/// Space is short when less than this fraction is available.
+const SHORT: u64 = 8;
+
 /// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpaceUsage {
@@ -21,8 +24,21 @@ pub struct SpaceUsage {
 }
 
 impl Fs {
-    /// Returns total and available space.
-    pub fn statfs(&self) -> SpaceUsage {
+    /// Returns total and available space. If it is short, what deletes have freed is found first: whoever asks may be about to decide whether
+    /// something fits.
+    ///
+    /// # Errors
+    /// If writing failed, now or before.
+    pub fn statfs(&self) -> Result<SpaceUsage> {
+        let usage = self.space_usage();
+        if usage.available_bytes >= usage.total_bytes / SHORT {
+            return Ok(usage);
+        }
+        self.reclaim_deleted()?;
+        Ok(self.space_usage())
+    }
+
+    fn space_usage(&self) -> SpaceUsage {
         let files = |bytes: u64| bytes.saturating_sub(self.reserve);
         let total_bytes = files(self.store.capacity_bytes());
         let available_bytes = files(self.store.free_bytes()).min(total_bytes);
@@ -52,7 +68,7 @@ impl Fs {
         let _tree = self.tree.read();
         let mut state = inode.state.lock();
         let mut record = state.record.clone();
-        if !punch && !zero && len > self.statfs().available_bytes {
+        if !punch && !zero && len > self.statfs()?.available_bytes {
             return fail(libc::ENOSPC);
         }
         let mut batch = Batch::new();

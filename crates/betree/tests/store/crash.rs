@@ -7,28 +7,28 @@ use senesce_betree::{Batch, CrashStorage, Error, MemoryStorage, Options, Params,
 use crate::model::{Model, bytes, key, patch, range};
 use crate::small;
 
-const STEPS: usize = 260;
+pub const STEPS: usize = 260;
 
 fn params() -> Params {
     Params { log_bytes: 32 << 10, ..small() }
 }
 
-fn options(contiguous_leaves: bool) -> Options {
+pub fn options(contiguous_leaves: bool) -> Options {
     Options { cache_bytes: 64 << 10, contiguous_leaves, ..Options::default() }
 }
 
 /// Bytes of a large image, and of two so small that checkpoints occur whenever space is needed, even while a memtable is partly in the tree.
-const ROOMY: u64 = 2 << 20;
+pub const ROOMY: u64 = 2 << 20;
 const TIGHT: [u64; 2] = [440 << 10, 340 << 10];
 
-fn fresh(bytes: u64) -> Vec<u8> {
+pub fn fresh(bytes: u64) -> Vec<u8> {
     let disk = MemoryStorage::new(bytes);
     Store::create(&disk, params()).unwrap();
     disk.image()
 }
 
 /// The writes of one step, which include the step number.
-fn batch(step: usize) -> Batch {
+pub fn batch(step: usize) -> Batch {
     let mut batch = Batch::new();
     let k = (step * 7919 % 211) as u16;
     match step % 8 {
@@ -94,7 +94,7 @@ fn script(disk: &Arc<CrashStorage>, contiguous_leaves: bool) -> (usize, usize) {
 }
 
 /// Opens the disk after a cut and returns an error if its content is wrong.
-fn verify(image: MemoryStorage, (synced, tried): (usize, usize)) -> Result<(), String> {
+pub fn verify(image: MemoryStorage, (synced, tried): (usize, usize)) -> Result<(), String> {
     let disk = Arc::new(image);
     check(disk.clone()).and_then(|found| found.result()).map_err(|e| format!("before the recovery: {e}"))?;
     let store = Store::open(disk.clone(), options(tried % 2 == 0)).map_err(|e| e.to_string())?;

@@ -3,6 +3,7 @@
 
 mod crash;
 mod damage;
+mod failing;
 mod full;
 mod limits;
 mod model;

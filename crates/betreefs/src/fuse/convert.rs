@@ -1,6 +1,6 @@
 //! Conversion between our types and the kernel's.
 
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 
@@ -70,7 +70,18 @@ pub fn file_type(mode: u32) -> FileType {
 
 pub fn time(time: TimeOrNow) -> Time {
     match time {
-        TimeOrNow::SpecificTime(time) => time.into(),
+        TimeOrNow::SpecificTime(time) => as_sent(time),
         TimeOrNow::Now => Time::now(),
+    }
+}
+
+/// The time that the kernel sent. Before 1970 it sends negative seconds and the nanoseconds after them, but the library (fuser 0.18) takes
+/// both as negative: it makes -1.75 s of the -1 s and 0.75 s of -0.25 s.
+fn as_sent(time: SystemTime) -> Time {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(_) => time.into(),
+        Err(before) => {
+            Time { s: -(before.duration().as_secs() as i64), ns: before.duration().subsec_nanos() }
+        }
     }
 }

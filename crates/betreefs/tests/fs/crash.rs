@@ -1,7 +1,9 @@
-//! Power cuts during operations.
+//! Power cuts during operations, and calls of the disk that fail.
 
 use super::*;
-use betree::{CrashStorage, PowerCut};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use betree::{CrashStorage, FailingStorage, Failure, PowerCut};
 use senesce_betreefs::Rename;
 
 /// Runs operations until the power cut, and counts the synced rounds. Every step is synced, so there are many writes to cut at.
@@ -129,13 +131,48 @@ fn disk_that_ignores_flushes_is_detected() {
     let found = (20..writes(&image)).step_by(8).filter(|at| {
         let (disk, synced) = cut_at(&image, *at, true);
         let after = disk.after(PowerCut::SomeWrites(*at));
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| inspect(after, synced))).is_err()
+        catch_unwind(AssertUnwindSafe(|| inspect(after, synced))).is_err()
     });
     assert!(found.count() > 3, "the test does not detect a disk that loses flushed data");
 }
 
+/// Fails every `step`th call of the disk, in each of the ways; returns how many.
+fn fail_calls(step: usize) -> u64 {
+    let image = disk(SMALL).image();
+    let mut failed = 0;
+    for failure in [Failure::Errno(libc::EIO), Failure::Errno(libc::ENOSPC), Failure::Panic] {
+        for at in (0..).step_by(step) {
+            let disk = Arc::new(FailingStorage::of(image.clone(), at, failure));
+            let mut synced = 0;
+            // A caller whose own read panics does no more.
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                let fs = Fs::open(disk.clone(), store_options(8 << 20))?;
+                work(&fs, &mut synced)?;
+                fs.close()
+            }));
+            inspect(MemoryStorage::of(disk.image()), synced);
+            if !disk.has_failed() {
+                break;
+            }
+            failed += 1;
+        }
+    }
+    failed
+}
+
+#[test]
+fn failure_of_every_thirteenth_call_keeps_operations_atomic() {
+    assert!(fail_calls(13) > 30);
+}
+
 mod soak {
     use super::*;
+
+    #[test]
+    #[ignore = "soak: every call of the disk fails, in three ways"]
+    fn failure_of_any_call_keeps_operations_atomic() {
+        assert!(fail_calls(1) > 500);
+    }
 
     #[test]
     #[ignore = "soak: cuts the power at every write, in four ways"]
