@@ -168,7 +168,7 @@ impl Flusher {
         }
         self.ensure_room(shared)?;
         let mut writer = Writer::new(&shared.pager, self.packing(shared));
-        writer.spare = self.space.free_slots().saturating_sub(changed(&self.root));
+        writer.spare = self.spare_for_rows();
         writer.share = if self.is_short(shared) { SHARE_IF_SHORT } else { SHARE };
         self.root = writer.apply_to_root(&self.root, run)?;
         let Writer { dropped, buffered, inner, .. } = writer;
@@ -207,6 +207,7 @@ impl Flusher {
     ) -> Result<(Option<Key>, u64)> {
         self.ensure_room(shared)?;
         let mut writer = Writer::new(&shared.pager, packing);
+        writer.spare = self.spare_for_rows();
         writer.only_deletes = only_deletes;
         let (root, next) = writer.purge(&self.root, from)?;
         self.root = root;
@@ -273,6 +274,11 @@ impl Flusher {
     /// Slots that are free after the next checkpoint.
     fn spare_slots(&self) -> u64 {
         (self.space.free_slots() + self.space.dropped_slots()).saturating_sub(changed(&self.root))
+    }
+
+    /// Slots that are free now, of which rewrites of rows that could wait may use some.
+    fn spare_for_rows(&self) -> u64 {
+        self.space.free_slots().saturating_sub(changed(&self.root))
     }
 
     /// Records the effects of a tree change, and publishes the tree.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Writer;
+use super::{Packing, Writer};
 use crate::error::Result;
 use crate::node::{Link, NODE_HEAD, Node, Part};
 
@@ -18,6 +18,9 @@ impl Writer<'_> {
             self.drop_tree(&gone)?;
             return self.remove_child(node, i);
         }
+        if child.level == 1 && self.packing == Packing::Rows {
+            return self.join_rows(node, i);
+        }
         let (bytes, count) = (child.disk_bytes(self.block()), child.entries.len());
         let fanout = self.pager.layout.params.fanout as usize;
         let small = if child.level == 0 { 4 * bytes <= self.room() } else { 4 * count <= fanout };
@@ -28,6 +31,28 @@ impl Writer<'_> {
             if left + 1 < node.entries.len() {
                 let other = if left == i { i + 1 } else { left };
                 if self.fits(&node.entries[other].child, bytes, count)? {
+                    return self.join(node, left);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges child `i`, a node above leaves, with a neighbour, and rewrites the leaves of both in one row, if they leave room for more: so the
+    /// last leaf of a row, which is half empty on average, stays a small part of it, and a scan seldom goes from row to row.
+    fn join_rows(&mut self, node: &mut Node, i: usize) -> Result<()> {
+        let fanout = u64::from(self.pager.layout.params.fanout);
+        // Of a whole row. It fills up and splits only after as many inserts as its rewriting costs.
+        let most = (fanout as usize - 1) * self.room() / 8 * 7;
+        let own = self.row_bytes(&node.entries[i].child)?;
+        if 3 * own > 2 * most || self.spare < 2 * (fanout + 2) {
+            return Ok(());
+        }
+        for left in [Some(i), i.checked_sub(1)].into_iter().flatten() {
+            if left + 1 < node.entries.len() {
+                let other = if left == i { i + 1 } else { left };
+                if own + self.row_bytes(&node.entries[other].child)? <= most {
+                    self.spare -= fanout + 2;
                     return self.join(node, left);
                 }
             }
@@ -60,6 +85,9 @@ impl Writer<'_> {
         first.entries.extend(entries);
         if let Some(entry) = first.entries.first_mut() {
             entry.key = Arc::from([]);
+        }
+        if first.level == 1 && self.packing == Packing::Rows {
+            self.rewrite_row(&mut first, 0)?;
         }
         self.inner += i64::from(first.level > 0);
         node.entries[left].child = Link::Memory(Arc::new(first));

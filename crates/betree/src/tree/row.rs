@@ -87,6 +87,12 @@ impl Writer<'_> {
         // Leaves that are not on the disk yet will be written in a row anyway.
         let in_memory = |entry: &Entry| matches!(entry.child, Link::Memory(_));
         let first = if node.entries[..touched].iter().all(in_memory) { touched } else { 0 };
+        self.rewrite_row(node, first)?;
+        Ok(at_end)
+    }
+
+    /// Rewrites the leaves of a node from child `first` on, with their messages.
+    pub(super) fn rewrite_row(&mut self, node: &mut Node, first: usize) -> Result<()> {
         let key = Arc::clone(&node.entries[first].key);
         let mut out = Basements::new(self);
         for i in first..node.entries.len() {
@@ -117,7 +123,7 @@ impl Writer<'_> {
             });
             node.entries.extend(entries);
         }
-        Ok(at_end)
+        Ok(())
     }
 
     /// Bytes of pending messages for a child that do not noticeably slow a scan of the data below it.
@@ -128,6 +134,12 @@ impl Writer<'_> {
             self.room() * node.entries.len()
         };
         below / node.entries.len().max(1) / NOTICED
+    }
+
+    /// Bytes of the leaves of a node above leaves, and of its messages.
+    pub(super) fn row_bytes(&self, link: &Link) -> Result<usize> {
+        let node = self.pager.node(link)?;
+        Ok(node.entries.iter().map(|entry| self.leaf_bytes(&entry.child) + entry.part.bytes()).sum())
     }
 
     fn leaf_bytes(&self, link: &Link) -> usize {

@@ -88,6 +88,20 @@ fn single_deletes_leave_no_data_in_leaves() {
     assert!(bytes * 100 <= expected * 101, "{bytes} bytes of leaves, expected {expected}");
 }
 
+/// Otherwise rows of one or two leaves are left, each with a last leaf that is half empty.
+#[test]
+fn rows_that_shrink_become_one() {
+    let left = changed(6000, |store| {
+        // In an order that spreads over all leaves.
+        for i in (0..6000).map(|i| i * 4999 % 6000).filter(|i| i % 3 != 0) {
+            store.delete(&key(i)).unwrap();
+        }
+    });
+    let full = leaves(2000).div_ceil(64 << 10);
+    let (nodes, rows) = (left.levels[0].nodes, left.levels[1].nodes);
+    assert!(nodes * 100 <= full * 125 && rows * 4 <= nodes, "{rows} rows of {nodes} leaves, {full} if full");
+}
+
 #[test]
 fn cold_scan_reads_inner_nodes_once() {
     let disk = Arc::new(Recorded { disk: MemoryStorage::new(16 << 20), reads: Mutex::default() });
