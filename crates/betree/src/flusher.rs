@@ -207,7 +207,8 @@ impl Flusher {
     ) -> Result<(Option<Key>, u64)> {
         self.ensure_room(shared)?;
         let mut writer = Writer::new(&shared.pager, packing);
-        writer.spare = self.spare_for_rows();
+        // While only deletes may reach the leaves, no row is rewritten for another reason.
+        writer.spare = if only_deletes { 0 } else { self.spare_for_rows() };
         writer.only_deletes = only_deletes;
         let (root, next) = writer.purge(&self.root, from)?;
         self.root = root;
